@@ -284,12 +284,12 @@ class JarsConfig(Section):
     )
     executor_folder: Text | None = Field(
         None,
-        description="Folder on each executor's machine with the same jars: loaded from there, not sent at each start.",
+        description="Folder on every executor's machine that holds the same jars; they are loaded from there and not sent.",
     )
 
     @classmethod
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
-        """Mode `paths` needs paths; executors look from a working folder of their own."""
+        """Mode `paths` needs paths. An executor's working folder is its own, so the folder of jars is named in full."""
         if raw.get("mode") == "paths" and not raw.get("paths"):
             yield ("mode",), "paths needs at least one entry in `jars.paths`"
         if (folder := raw.text("executor_folder")) is not None and re.fullmatch(r"/[^,:*?#%\s]*", folder) is None:

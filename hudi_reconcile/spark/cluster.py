@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 from zipfile import ZipFile
 
 from hudi_reconcile.core.errors import ExecutorLostError, ReconcileError, UsageError
@@ -24,6 +25,7 @@ _POLL_SECONDS = 0.2
 _LOST_ROWS = re.compile(
     r"originally checkpointed this partition is no longer alive|Checkpoint block rdd_\S+ not found|ExecutorLostFailure"
 )
+_CLASS = re.compile(r"(?!META-INF)[\w/]+\.class")
 _TASKS_PER_CORE = 4  # of a look at executors: each of them gets one, as good as always
 _LOOKS = (
     "reflect('java.lang.System', 'getProperty', 'java.version')",
@@ -88,26 +90,27 @@ def follow_cluster(
 
 
 def refuse_missing_jars(spark: SparkSession, jars: Sequence[str], there: Sequence[str]) -> None:
-    """Raises UsageError where an executor has a class of one of these jars from no file of the name that is to be `there`.
+    """Refuse executors that lack one of these jars, or load its classes from a file of another name than the one `there`.
 
-    A jar of another version would answer, and write, by other rules. By name, since Java names what a link leads to. Without
-    Hudi's jar an executor ends no task at all: a class of it is named by the session's settings.
+    A jar of another version would answer, and write, by other rules. Names are compared and not paths, since Java names what a
+    link leads to. Without Hudi's jar an executor finishes no task at all: the session's settings name a class of it. A jar
+    without classes is not looked for. Raises UsageError.
     """
     from py4j.protocol import Py4JJavaError
 
     fix = "put the files of `hudi-reconcile jars list` there on each machine, or leave jars.executor_folder out"
-    looks = [f"reflect('java.lang.ClassLoader', 'getSystemResource', '{_name_class(jar)}')" for jar in jars]
-    tasks = max(1, spark.sparkContext.defaultParallelism) * _TASKS_PER_CORE
+    classes = {file: found for jar, file in zip(jars, there, strict=True) if (found := find_class(jar)) is not None}
+    looks = [f"reflect('java.lang.ClassLoader', 'getSystemResource', '{name}')" for name in classes.values()]
     try:
-        rows = (
-            spark.range(0, tasks, 1, tasks).selectExpr(*(f"{look} as c{n}" for n, look in enumerate(looks))).collect()
-        )
+        answers = _ask_executors(spark, looks)
     except Py4JJavaError as error:
-        raise UsageError(f"jars.executor_folder: no task ends on executors with {', '.join(there)}", fix=fix) from error
-    found = [set(map(str, urls)) for urls in zip(*rows, strict=True)]
+        raise UsageError(
+            f"jars.executor_folder: no task could finish on an executor with {', '.join(there)}", fix=fix
+        ) from error
     missing = [
-        file for file, urls in zip(there, found, strict=True) if any(f"/{Path(file).name}!" not in url for url in urls)
-    ]
+        file for file, urls in zip(classes, answers, strict=True)
+        if any(f"/{Path(file).name}!" not in unquote(url) for url in urls)
+    ]  # fmt: skip
     if missing:
         raise UsageError(
             f"jars.executor_folder: an executor has no {', '.join(missing)}, or has its classes from another file",
@@ -115,10 +118,10 @@ def refuse_missing_jars(spark: SparkSession, jars: Sequence[str], there: Sequenc
         )
 
 
-def _name_class(jar: str) -> str:
-    """The path of a class in a jar."""
+def find_class(jar: str) -> str | None:
+    """The path of a class in a jar, by which Java tells the file; None where it has none."""
     with ZipFile(jar) as archive:
-        return next(name for name in archive.namelist() if re.fullmatch(r"(?!META-INF|module-info)[\w/]+\.class", name))
+        return next((name for name in archive.namelist() if _CLASS.fullmatch(name)), None)
 
 
 def count_executors(spark: SparkSession) -> int:
@@ -138,20 +141,26 @@ class Executors:
 
 def look_at_executors(spark: SparkSession) -> Executors:
     """Ask every executor for its Java. Needs no Python there."""
-    tasks = max(1, spark.sparkContext.defaultParallelism) * _TASKS_PER_CORE
-    rows = spark.range(0, tasks, 1, tasks).selectExpr(*(f"{one} as c{n}" for n, one in enumerate(_LOOKS))).collect()
-    return Executors(
-        count_executors(spark),
-        tuple(sorted({str(row[0]) for row in rows})),
-        tuple(sorted({str(row[1]) for row in rows})),
-    )
+    javas, time_zones = _ask_executors(spark, _LOOKS)
+    return Executors(count_executors(spark), javas, time_zones)
+
+
+def _ask_executors(spark: SparkSession, looks: Sequence[str]) -> list[tuple[str, ...]]:
+    """What executors answer to each of these expressions of SQL, sorted and once each; NULL as `None`."""
+    tasks = _count_tasks(spark)
+    rows = spark.range(0, tasks, 1, tasks).selectExpr(*(f"{look} as c{n}" for n, look in enumerate(looks))).collect()
+    return [tuple(sorted({str(row[place]) for row in rows})) for place in range(len(looks))]
+
+
+def _count_tasks(spark: SparkSession) -> int:
+    return max(1, spark.sparkContext.defaultParallelism) * _TASKS_PER_CORE
 
 
 def sees_file(spark: SparkSession, path: str) -> bool:
     """Whether executors can read a file that the driver's file system has, from several tasks at once."""
     from py4j.protocol import Py4JJavaError
 
-    tasks = max(1, spark.sparkContext.defaultParallelism) * _TASKS_PER_CORE
+    tasks = _count_tasks(spark)
     try:
         spark.sparkContext.textFile(",".join([path] * tasks), tasks)._jrdd.count()  # noqa: SLF001 - no Python on executors
     except Py4JJavaError:

@@ -181,8 +181,8 @@ def _launch(
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
         class_path, sent, executor_jars = place_jars(jars, request.jars.executor_folder, master)
         archive = _find_archive(request, java, class_path, environ) if class_path and is_local(master) else None
-        launch = replace(launch, jars=sent, executor_jars=executor_jars)
-        launch = replace(launch, java_options=archive.option if archive else "")
+        options = archive.option if archive else ""
+        launch = replace(launch, jars=sent, executor_jars=executor_jars, java_options=options)
         conf = session_conf(request.conf, launch, machine)
         locks = [archive.lock] if archive is not None and archive.lock is not None else []
         try:

@@ -132,7 +132,8 @@ def place_jars(
 ) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
     """The driver's class path, what Spark sends to executors, and what executors load from their own machines.
 
-    Not by `local:` addresses in `spark.jars`: an executor without the file would end as it starts, and be started for ever.
+    Spark's `local:` addresses would do the last, too, but an executor that lacks the file dies at its start, and Spark starts
+    another for ever.
 
     >>> place_jars(["/a/b.jar"], None, "local[2]"), place_jars(["/a/b.jar"], None, "spark://h:7077")
     ((['/a/b.jar'], [], []), ([], ['/a/b.jar'], []))

@@ -14,6 +14,11 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.cli.main import run
 from tests.support.postgres import Database
 
+_NOTE_RULES = """version: 1
+table: orders
+rules: [{id: o-1, check: not_null, column: note}]
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -72,6 +77,20 @@ class Project:
             "pull": {"strategy": "timestamp", "watermark": ["updated_at"]},
             "lake": {"path": "lake/orders", "type": "copy_on_write"},
         }
+        return project
+
+    @staticmethod
+    def make_orders(folder: Path, database: Database, captured: pytest.CaptureFixture[str]) -> Project:
+        """Forty orders with a note and a watermark, a rule that they keep, and a written config; nothing is pulled yet."""
+        database.execute(
+            "create table orders (order_id bigint primary key, note text, updated_at timestamp not null)",
+            "insert into orders select i, 'n' || i, timestamp '2025-01-01' + i * interval '1 hour' "
+            "from generate_series(1, 40) i",
+        )
+        project = Project.of(folder, database, captured)
+        (folder / "rules.yaml").write_text(_NOTE_RULES)
+        project.settings["rules"] = "rules.yaml"
+        project.write_config()
         return project
 
     @property

@@ -132,7 +132,7 @@ def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cos
     found = {check["name"]: check["status"] for check in looked["checks"]}
     assert {found[name] for name in ("spark.master", "executors", "evidence", "orders: executors")} == {"ok"}, looked
     assert sent_to_executors(cluster) == set(), "no jar is sent where each machine has it"
-    for jar, said in (("postgresql", "an executor has no"), ("hudi-spark", "no task ends on executors with")):
+    for jar, said in (("postgresql", "an executor has no"), ("hudi-spark", "no task could finish on an executor with")):
         (gone,) = folder.glob(f"*{jar}*")
         gone.unlink()
         assert f"{said} {gone}" in master_check(project)

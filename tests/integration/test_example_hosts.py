@@ -23,10 +23,6 @@ from tests.support.docs import ROOT
 from tests.support.postgres import Database
 
 EXAMPLES = ROOT / "examples"
-RULES = """version: 1
-table: orders
-rules: [{id: o-1, check: not_null, column: note}]
-"""
 
 
 @pytest.fixture
@@ -34,13 +30,7 @@ def project(
     pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Project:
     """A table that is pulled, with a rule that it keeps, as the examples find it by their environment."""
-    pg.execute(
-        "create table orders (order_id bigint primary key, note text, updated_at timestamp not null)",
-        "insert into orders select i, 'n' || i, timestamp '2025-01-01' + i * interval '1 hour' from generate_series(1, 40) i",
-    )
-    project = Project.of(tmp_path, pg, capsys)
-    (tmp_path / "rules.yaml").write_text(RULES)
-    project.settings["rules"] = "rules.yaml"
+    project = Project.make_orders(tmp_path, pg, capsys)
     assert project.run("pull").code == 0
     monkeypatch.setenv("RECONCILE_CONFIG", str(project.write_config()))
     monkeypatch.setenv("RECONCILE_PYTHON", sys.executable)

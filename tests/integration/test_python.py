@@ -17,23 +17,10 @@ from tests.integration.project import Project, in_lake, in_source
 from tests.support.docs import ROOT
 from tests.support.postgres import Database
 
-RULES = """version: 1
-table: orders
-rules: [{id: o-1, check: not_null, column: note}]
-"""
-
 
 @pytest.fixture
 def project(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
-    pg.execute(
-        "create table orders (order_id bigint primary key, note text, updated_at timestamp not null)",
-        "insert into orders select i, 'n' || i, timestamp '2025-01-01' + i * interval '1 hour' from generate_series(1, 40) i",
-    )
-    project = Project.of(tmp_path, pg, capsys)
-    (tmp_path / "rules.yaml").write_text(RULES)
-    project.settings["rules"] = "rules.yaml"
-    project.write_config()
-    return project
+    return Project.make_orders(tmp_path, pg, capsys)
 
 
 def test_example_of_the_page_corrects_a_table_and_prints_what_the_command_line_knows(

@@ -55,22 +55,12 @@ print(json.dumps({
     "errors": [output["ename"] for output in outputs if output["output_type"] == "error"],
 }))
 """
-RULES = """version: 1
-table: orders
-rules: [{id: o-1, check: not_null, column: note}]
-"""
 
 
 @pytest.fixture
 def project(pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
     """A table that is pulled, with a rule that it keeps."""
-    pg.execute(
-        "create table orders (order_id bigint primary key, note text, updated_at timestamp not null)",
-        "insert into orders select i, 'n' || i, timestamp '2025-01-01' + i * interval '1 hour' from generate_series(1, 40) i",
-    )
-    project = Project.of(tmp_path, pg, capsys)
-    (tmp_path / "rules.yaml").write_text(RULES)
-    project.settings["rules"] = "rules.yaml"
+    project = Project.make_orders(tmp_path, pg, capsys)
     assert project.run("pull").code == 0
     return project
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
-from hudi_reconcile.spark.cluster import explain_lost_executor, read_machine
+from hudi_reconcile.spark.cluster import explain_lost_executor, find_class, read_machine
 
 NODE = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 GIB = 1 << 30
@@ -66,3 +67,18 @@ def test_refusal_stays_what_it_is_whatever_executors_did() -> None:
     error.__cause__ = FromSparkError("ExecutorLostFailure")
 
     assert explain_lost_executor(error) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (("META-INF/versions/11/a/B.class", "a/package-info.class", "a/B$C.class", "a/B.class"), "a/B.class"),
+        (("META-INF/MANIFEST.MF", "reference.conf"), None),
+    ],
+)
+def test_jar_is_told_by_a_class_that_every_java_sees(tmp_path: Path, names: tuple[str, ...], found: str | None) -> None:
+    with ZipFile(tmp_path / "x.jar", "w") as jar:
+        for name in names:
+            jar.writestr(name, "")
+
+    assert find_class(str(tmp_path / "x.jar")) == found
