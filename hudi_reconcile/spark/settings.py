@@ -133,14 +133,21 @@ def place_jars(
     """The driver's class path, what Spark sends to executors, and what executors load from their own machines.
 
     Spark's `local:` addresses would do the last, too, but an executor that lacks the file dies at its start, and Spark starts
-    another for ever.
+    another for ever. Raises UsageError where executors were to load their own and the driver's class path cannot name a jar:
+    it would be sent after all.
 
     >>> place_jars(["/a/b.jar"], None, "local[2]"), place_jars(["/a/b.jar"], None, "spark://h:7077")
     ((['/a/b.jar'], [], []), ([], ['/a/b.jar'], []))
     >>> place_jars(["/a/b.jar"], "/opt/jars", "spark://h:7077")
     (['/a/b.jar'], [], ['/opt/jars/b.jar'])
     """
-    if any(":" in jar for jar in jars) or not (executor_folder or is_local(master)):
+    divided = [jar for jar in jars if ":" in jar]
+    if divided and executor_folder is not None:
+        raise UsageError(
+            f"jars.executor_folder: the driver's class path cannot name {divided[0]}, whose path has a colon",
+            fix="have the jar in a folder without one (`jars.paths`, or the cache folder), or leave jars.executor_folder out",
+        )
+    if divided or not (executor_folder or is_local(master)):
         return [], jars, []
     return jars, [], [f"{executor_folder}/{Path(jar).name}" for jar in jars] if executor_folder else []
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark.settings import HUDI_EXTENSION, REQUIRED, Launch, Machine, session_conf
+from hudi_reconcile.spark.settings import HUDI_EXTENSION, REQUIRED, Launch, Machine, place_jars, session_conf
 
 MACHINE = Machine(cores=2, memory_bytes=8 << 30)
 LOCAL = Launch(master="local[2]", jars=("/jars/a.jar", "/jars/b.jar"), log_settings="/log.properties", scratch="/tmp")
@@ -20,6 +20,12 @@ def test_session_has_every_setting_that_correctness_needs_and_the_jars() -> None
     assert conf["spark.sql.extensions"] == HUDI_EXTENSION
     assert "-Duser.timezone=UTC" in conf["spark.driver.extraJavaOptions"]
     assert "-Duser.timezone=UTC" in conf["spark.executor.extraJavaOptions"]
+
+
+def test_jars_of_the_executors_machines_are_refused_where_the_drivers_class_path_cannot_name_one() -> None:
+    with pytest.raises(UsageError, match=r"jars\.executor_folder: .*/b:c/d\.jar, whose path has a colon"):
+        place_jars(["/a.jar", "/b:c/d.jar"], "/opt/jars", "spark://h:7077")
+    assert place_jars(["/b:c/d.jar"], None, "spark://h:7077") == ([], ["/b:c/d.jar"], [])
 
 
 def test_jars_of_the_executors_machines_come_before_the_users_own() -> None:
