@@ -146,9 +146,8 @@ def bare_seconds(world: World, table: TableConfig, scatter: Scatter) -> float:
     rows = cast("DataFrame", edges.source.read_rows(described, cut))
     wanted = rows.where(f"({scatter.changed}) or ({scatter.new})".replace("order_id", "c0"))
     names = [column.name for column in made.columns]
-    images = cast("DataFrame", lake.build_batch(Frame(wanted), described.columns, job.lake.partition_by, 5)).select(
-        *names
-    )
+    built = lake.build_batch(Frame(wanted), described.columns, job.lake.partition_by, 5)
+    images = cast("DataFrame", built.rows).select(*names)
     there = cast("DataFrame", lake.read_rows(pin)).where(scatter.gone).select(*names)
     batch = images.unionByName(there.withColumn(READ_SEQ, F.lit(6).cast("bigint"))).localCheckpoint(eager=True)
     options = {
