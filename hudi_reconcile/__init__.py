@@ -43,7 +43,7 @@ def changes(
         type: `append-only`, `upsert`, `min-delta` or `full-delta`.
         from_: exclusive; a Hudi instant (completion time), an ISO time in UTC, `earliest` or `latest`.
         to: inclusive; as `from_`.
-        path: any Hudi table by its path or URI, in place of `table`: no config is read.
+        path: a Hudi table by its path or URI, in place of `table`: no config is read.
         config: the config file, or a project that `load` has read.
         **further: `corrections_only`, `soft_deletes`, and `reader` (`log` or `files`), as the command's options.
 

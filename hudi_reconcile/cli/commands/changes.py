@@ -31,7 +31,7 @@ _INTO_DATABASE = "--into postgresql+psycopg://user@host/database --into-table sc
 
 @click.command()
 @click.option("-t", "--table", "table", metavar="T", help="Table by its config name.")
-@click.option("--path", metavar="TABLE", help="Instead: any Hudi table by its path or URI; no config is read.")
+@click.option("--path", metavar="TABLE", help="Instead: a Hudi table by its path or URI; no config is read.")
 @click.option("--type", "kind", required=True, type=click.Choice(QUERY_TYPES), help="Which changes.")
 @click.option("--from", "start", default=EARLIEST, show_default=True, metavar="I", help="Completed after this instant.")
 @click.option(
