@@ -130,7 +130,15 @@ class Answered:
         )
 
     def apply(self, target: PostgresTarget) -> int:
-        """Bring a table of another database in step, in one transaction; returns how many keys changed."""
+        """Bring a table of another database in step, in one transaction; returns how many keys changed.
+
+        Raises UsageError where no columns of the lake's table are its key.
+        """
+        if self.table.has_made_keys:
+            raise UsageError(
+                f"{self.table.path} has no record key, so that no row of another table can be found by one",
+                fix="deliver lines or Parquet instead: --format ndjson, or --into DIR",
+            )
         columns = {column.name: column.type for column in self.table.columns}
         return target.apply(print_rows(self.rows, list(columns)), columns, self.table.record_key)
 

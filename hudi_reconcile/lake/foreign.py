@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.tables.values import Foreign, LakeTable
+from hudi_reconcile.core.tables.values import Foreign, LakeTable, Ordering
 
 # JDBC, Kafka and file sources keep the first on every table version; the second is for Hudi's own incremental source.
 STREAMER_KEYS = ("deltastreamer.checkpoint.key", "streamer.checkpoint.key.v2")
@@ -43,11 +43,11 @@ _INDEX_OPTIONS = {
     "bloom_filters": "hoodie.metadata.index.bloom.filter.enable",
     "record_index": "hoodie.metadata.record.index.enable",
 }
+_WHOLE_ROWS = {"hoodie.table.partial.update.mode": ("NONE", "it merges parts of rows")}
 _ONLY = {
     "hoodie.datasource.write.drop.partition.columns": ("false", "its files hold no partition columns"),
     "hoodie.table.base.file.format": ("PARQUET", "its base files are no Parquet"),
     "hoodie.table.multiple.base.file.formats.enable": ("false", "its base files are of several formats"),
-    "hoodie.table.partial.update.mode": ("NONE", "it merges parts of rows"),
     "hoodie.table.format": ("native", "its timeline is kept by another table format"),
 }
 
@@ -76,6 +76,14 @@ def files_hold_rows(table: LakeTable) -> bool:
     types = {column.name.lower(): column.type for column in table.columns}
     told = all(types.get(name.lower()) in _TOLD_BY_PATH for name in table.partition_fields)
     return table.type == "copy_on_write" and plain and told and "_metadata" not in types
+
+
+def merges_whole_rows(ordering: Ordering, properties: Mapping[str, str]) -> bool:
+    """True where a row that a commit changed has that commit's version, which only the merging of whole rows is known to give.
+
+    A late update that fills in what was NULL leaves the row its old version (measured: Hudi 1.2.0, PartialUpdateAvroPayload).
+    """
+    return ordering != "other" and not any(_merges_of_its_own(properties))
 
 
 def path_tells_values(table: LakeTable, path: str) -> bool:
@@ -132,25 +140,31 @@ def _options(properties: Mapping[str, str], generator: str, indexes: tuple[str, 
 
 
 def _hindrances(properties: Mapping[str, str], generator: str) -> list[str]:
-    found = [
-        f"{why} ({key}={properties[key]})"
-        for key, (only, why) in _ONLY.items()
-        if properties.get(key, only).lower() != only.lower()
-    ]
+    found = list(_others_than(_ONLY, properties))
     if generator not in _CLASSES.values():
         legal = ", ".join(sorted(_CLASSES.values()))
         found.append(f"its keys are made by {generator}; known are {legal}")
     if generator == _CLASSES["TIMESTAMP"] and not any(key.endswith("timebased.timestamp.type") for key in properties):
         found.append("its properties do not say how partition paths are made of timestamps (hoodie.keygen.timebased.*)")
+    if properties.get("hoodie.bootstrap.base.path"):
+        found.append("it stands on files of a table that is no Hudi table (bootstrap)")
+    return [*found, *_merges_of_its_own(properties)]
+
+
+def _merges_of_its_own(properties: Mapping[str, str]) -> Iterator[str]:
+    yield from _others_than(_WHOLE_ROWS, properties)
     for key in _PAYLOAD_KEYS:
         payload = properties.get(key, "").rsplit(".", 1)[-1]
         if payload and payload not in _PAYLOADS:
-            found.append(f"its rows are merged by {payload}; known are {', '.join(sorted(_PAYLOADS))}")
-    if properties.get("hoodie.bootstrap.base.path"):
-        found.append("it stands on files of a table that is no Hudi table (bootstrap)")
+            yield f"its rows are merged by {payload}; known are {', '.join(sorted(_PAYLOADS))}"
     if any(key.startswith("hoodie.record.merge.property.") for key in properties):
-        found.append("it has merge properties of its own (hoodie.record.merge.property.*)")
-    return found
+        yield "it has merge properties of its own (hoodie.record.merge.property.*)"
+
+
+def _others_than(only: Mapping[str, tuple[str, str]], properties: Mapping[str, str]) -> Iterator[str]:
+    for key, (value, why) in only.items():
+        if properties.get(key, value).lower() != value.lower():
+            yield f"{why} ({key}={properties[key]})"
 
 
 def _listed(properties: Mapping[str, str], key: str) -> list[str]:

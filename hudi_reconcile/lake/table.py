@@ -14,6 +14,7 @@ from typing import TypeVar
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.safe_text import avro_fields
 from hudi_reconcile.core.tables.values import (
+    MADE_KEY,
     READ_SEQ,
     RECORD_KEY,
     ChangeLog,
@@ -51,11 +52,21 @@ _FIX = "sweep another table, or rewrite this one with a supported setting"
 
 
 def build_lake_table(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn, ...]) -> LakeTable:
-    """The table that these properties describe. Raises LakeError for what this tool cannot read with certainty."""
-    ordering_fields = _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
-    key = tuple(name for name in _names(properties, _KEY_FIELDS) if name != RECORD_KEY)
-    if not key:
+    """The table that these properties describe. Raises LakeError for what this tool cannot read or write with certainty."""
+    table = build_history_table(path, properties, columns)
+    if table.has_made_keys:
         raise LakeError(f"Hudi table {path} has no record key fields (keys are generated)", fix=_FIX)
+    _check_ordering(path, properties, table.ordering)
+    return table
+
+
+def build_history_table(path: str, properties: Mapping[str, str], columns: tuple[LakeColumn, ...]) -> LakeTable:
+    """The same for a table that is only asked for its history: Hudi may make its keys, and any rule may merge its rows.
+
+    Raises LakeError where no row has a version, or where a property is not known.
+    """
+    ordering_fields = _names(properties, "hoodie.table.ordering.fields", "hoodie.table.precombine.field")
+    key = tuple(name for name in _names(properties, _KEY_FIELDS) if name != RECORD_KEY) or (MADE_KEY,)
     if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
         raise LakeError(f"Hudi table {path} has no meta fields, so that no row has a version", fix=_FIX)
     return LakeTable(
@@ -67,7 +78,7 @@ def build_lake_table(path: str, properties: Mapping[str, str], columns: tuple[La
         record_key=key,
         partition_fields=_names(properties, "hoodie.table.partition.fields"),
         ordering_fields=ordering_fields,
-        ordering=_ordering(path, properties, ordering_fields),
+        ordering=_ordering(properties, ordering_fields),
         path_form=PathForm(_is_true(properties, HIVE_STYLE), _is_true(properties, URL_ENCODED)),
         foreign=None if ordering_fields == (READ_SEQ,) else read_foreign(properties),
         change_log=_change_log(path, properties),
@@ -140,16 +151,25 @@ def _version(path: str, properties: Mapping[str, str]) -> int:
     return _legal(path, "hoodie.table.version", text, {str(version): version for version in VERSIONS})
 
 
-def _ordering(path: str, properties: Mapping[str, str], fields: tuple[str, ...]) -> Ordering:
+def _ordering(properties: Mapping[str, str], fields: tuple[str, ...]) -> Ordering:
+    mode = properties.get("hoodie.record.merge.mode")
+    found = _PAYLOADS.get(_payload(properties, fields), "other") if mode is None else _MODES.get(mode, "other")
+    return "tool" if fields == (READ_SEQ,) and found == "event_time" else found
+
+
+def _payload(properties: Mapping[str, str], fields: tuple[str, ...]) -> str:
+    # Without either, releases differ in what they do; what is right for event time is right for both.
+    unnamed = "DefaultHoodieRecordPayload" if fields else "OverwriteWithLatestAvroPayload"
+    return properties.get("hoodie.compaction.payload.class", unnamed).rsplit(".", 1)[-1]
+
+
+def _check_ordering(path: str, properties: Mapping[str, str], found: Ordering) -> None:
+    if found != "other":
+        return
     mode = properties.get("hoodie.record.merge.mode")
     if mode is not None:
-        found = _legal(path, "hoodie.record.merge.mode", mode, _MODES)
-    else:
-        # Without either, releases differ in what they do; what is right for event time is right for both.
-        unnamed = "DefaultHoodieRecordPayload" if fields else "OverwriteWithLatestAvroPayload"
-        payload = properties.get("hoodie.compaction.payload.class", unnamed)
-        found = _legal(path, "hoodie.compaction.payload.class", payload.rsplit(".", 1)[-1], _PAYLOADS)
-    return "tool" if fields == (READ_SEQ,) and found == "event_time" else found
+        _legal(path, "hoodie.record.merge.mode", mode, _MODES)
+    _legal(path, "hoodie.compaction.payload.class", _payload(properties, ()), _PAYLOADS)
 
 
 def _change_log(path: str, properties: Mapping[str, str]) -> ChangeLog | None:

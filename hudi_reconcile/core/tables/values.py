@@ -11,11 +11,12 @@ from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.tables.kinds import Column
 
 TableType = Literal["copy_on_write", "merge_on_read"]
-Ordering = Literal["tool", "event_time", "commit_time"]
+Ordering = Literal["tool", "event_time", "commit_time", "other"]
 ChangeLog = Literal["op_key_only", "data_before", "data_before_after"]
 
 READ_SEQ = "_hr_read_seq"
 RECORD_KEY = "_hr_record_key"
+MADE_KEY = "_hoodie_record_key"  # Hudi's own column, which every row has; the key of a table that names no columns
 _LAKE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The column by which a frame says which of its rows a comparison of some partitions is about; without it, all are.
 IN_SCOPE = "_hr_in_scope"
@@ -128,6 +129,11 @@ class LakeTable:
     foreign: Foreign | None = None
     change_log: ChangeLog | None = None
     spelled: bool = False
+
+    @property
+    def has_made_keys(self) -> bool:
+        """True where the table names no columns as its record key: Hudi made each row a key, which stays with the row."""
+        return self.record_key == (MADE_KEY,)
 
     @property
     def owned(self) -> bool:

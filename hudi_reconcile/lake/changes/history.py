@@ -30,7 +30,7 @@ from hudi_reconcile.core.changes.range import (
     logged_of,
 )
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.tables.values import LakeTable
+from hudi_reconcile.core.tables.values import MADE_KEY, LakeTable
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.changes.cdc_log import logged_changes
 from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
@@ -46,10 +46,10 @@ from hudi_reconcile.lake.changes.read_points import (
     read_each,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import OPERATION, files_hold_rows, path_tells_values
+from hudi_reconcile.lake.foreign import OPERATION, files_hold_rows, merges_whole_rows, path_tells_values
 from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
 from hudi_reconcile.lake.schema import as_newest_columns, list_columns
-from hudi_reconcile.lake.table import build_lake_table, has_table
+from hudi_reconcile.lake.table import build_history_table, has_table
 from hudi_reconcile.ports import Frame
 
 _KEPT_BYTES = 512 << 20  # on disk, as Hudi compresses them: states of so many are read once and kept meanwhile
@@ -80,8 +80,9 @@ class HudiHistory:
         properties = line.properties()
         if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
             raise UsageError(
-                f"Hudi table {self._path} keeps no versions of its rows (hoodie.populate.meta.fields=false)",
-                fix="pull into a new lake.path",
+                f"Hudi table {self._path} keeps no versions of its rows (hoodie.populate.meta.fields=false), which is why Hudi "
+                "answers no incremental query of it either",
+                fix="write it into a table with meta fields; what happened until then is not on record",
             )
         self._line = line
         self._commits: tuple[Commit, ...] | None = None
@@ -93,7 +94,8 @@ class HudiHistory:
         # Files of Flink's changelog mode hold changes, which Hudi's reader alone merges into rows.
         self._holds_changes = OPERATION in now.columns
         self._schema = now.schema
-        self.table: LakeTable = build_lake_table(self._path, properties, list_columns(now))
+        self.table: LakeTable = build_history_table(self._path, properties, list_columns(now))
+        self._merges_whole_rows = merges_whole_rows(self.table.ordering, properties)
         self._names = tuple(column.name for column in self.table.columns)
         self._gone = [soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
         self._is_flagged = dict(now.dtypes).get(_DELETED) == "boolean"
@@ -174,6 +176,7 @@ class HudiHistory:
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         told = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
+        told = told and not self.table.has_made_keys  # the log has no column of Hudi's
         files = self._chained(commits) if told else None
         if files is None or files.has_folder_without_value:
             return None
@@ -214,9 +217,12 @@ class HudiHistory:
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
     def is_plain(self, commits: Sequence[Commit]) -> bool:
-        """True where no rows went from one file group to another meanwhile but by the commits' own upserts and deletes."""
+        """True where each changed row has the version of the commit that changed it, and stayed in its file group meanwhile.
+
+        But for rows that the commits' own upserts and deletes moved.
+        """
         self.commits()
-        return is_plain(commits, self._writes)
+        return self._merges_whole_rows and is_plain(commits, self._writes)
 
     def alive(self, commits: Sequence[Commit]) -> Frame:
         """Rows that the commits wrote and that are there after the last of them: `n`, `op`, `key`, `before`, `after`.
@@ -306,8 +312,9 @@ class HudiHistory:
 
     def _as_read(self, rows: DataFrame, *further: Column) -> DataFrame:
         columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))
-        return rows.select(
-            F.struct(*[columns[name] for name in self.table.record_key]).alias("key"),
+        keys = {**columns, MADE_KEY: F.col(MADE_KEY)}
+        shaped = rows.select(
+            F.struct(*[keys[name] for name in self.table.record_key]).alias("key"),
             F.col("_hoodie_partition_path").alias("part"),
             F.col("_hoodie_partition_path").alias("partition"),
             F.col("_hoodie_commit_seqno").alias("version"),
@@ -316,9 +323,14 @@ class HudiHistory:
             F.struct(*columns.values()).alias("row"),
             *further,
         )
+        return shaped if self._merges_whole_rows else shaped.withColumn("version", F.expr(_VERSION_OF_PARTS))
 
 
 _ROW = ("key", "partition", "version", "row")
+# A row that was changed in part may have kept its version: then what is in it tells.
+_MICROS = "'yyyy-MM-dd HH:mm:ss.SSSSSS'"
+_AS_WRITTEN = f"map('ignoreNullFields', 'false', 'timestampFormat', {_MICROS}, 'timestampNTZFormat', {_MICROS})"
+_VERSION_OF_PARTS = f"concat(version, ' ', sha2(to_json(row, {_AS_WRITTEN}), 256))"
 _DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 
