@@ -137,6 +137,15 @@ def test_map_of_the_house_names_every_folder_at_the_top() -> None:
     assert set(re.findall(r"^([a-z_]+)/", house, re.MULTILINE)) == folders
 
 
+def test_two_commands_of_the_readme_are_targets_of_the_makefile_beside_pyproject() -> None:
+    first = next(body for body in blocks(README, "console") if "make" in body)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+
+    assert re.findall(r"^\$ make (\w+)", first, re.MULTILINE) == ["demo", "test"]
+    assert {"demo", "test"} <= {*targets}
+    assert (ROOT / "pyproject.toml").is_file()
+
+
 def test_exit_codes_in_the_readme_are_those_of_the_outcomes() -> None:
     rows = re.findall(r"^\| (\d) \| ((?:`\w+`(?:, )?)+) \|", README.read_text("utf-8"), re.MULTILINE)
     told = {outcome: int(code) for code, names in rows for outcome in re.findall(r"\w+", names)}

@@ -88,9 +88,12 @@ class PropsTree:
         where = self._url(user)
         source: Tree = {"url": where.url}
         self._from("url", "source", "url")
-        if where.is_jdbc and "driver.class" in jdbc:
-            source["driver"] = jdbc["driver.class"].value
-            self._from("driver.class", "source", "driver")
+        if "driver.class" in jdbc:
+            if where.is_jdbc:
+                source["driver"] = jdbc["driver.class"].value
+                self._from("driver.class", "source", "driver")
+            else:
+                self.notes.append(f"{jdbc['driver.class'].key} is not used: PostgreSQL, MySQL and MariaDB need no driver")
         waived = [name for name in WAIVERS if name in jdbc and self._truth(jdbc[name])]
         source |= {name.replace(".", "_"): True for name in waived}
         trusted = "trust.properties" in waived

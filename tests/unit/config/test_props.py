@@ -341,6 +341,14 @@ def test_other_products_stay_jdbc_with_user_and_driver() -> None:
     assert (source.url, source.driver, source.jdbc) == ("jdbc:h2:/data/shop", "org.h2.Driver", {"user": "reader"})
 
 
+@pytest.mark.parametrize("url", ["jdbc:postgresql://127.0.0.1/shop", "jdbc:mysql://127.0.0.1/shop"])
+def test_driver_class_of_a_database_that_needs_none_is_noted(url: str) -> None:
+    found = read(text_of(jdbc__url=url, jdbc__driver__class="org.example.Driver"))
+
+    assert found.config.source.driver is None
+    assert "driver.class is not used: PostgreSQL, MySQL and MariaDB need no driver" in " ".join(found.notes)
+
+
 def test_config_that_is_written_down_means_the_same(tmp_path: Path) -> None:
     text = text_of(
         jdbc__incr__pull="true",
