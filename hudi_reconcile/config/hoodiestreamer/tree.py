@@ -93,7 +93,9 @@ class PropsTree:
                 source["driver"] = jdbc["driver.class"].value
                 self._from("driver.class", "source", "driver")
             else:
-                self.notes.append(f"{jdbc['driver.class'].key} is not used: PostgreSQL, MySQL and MariaDB need no driver")
+                self.notes.append(
+                    f"{jdbc['driver.class'].key} is not used: PostgreSQL, MySQL and MariaDB need no driver"
+                )
         waived = [name for name in WAIVERS if name in jdbc and self._truth(jdbc[name])]
         source |= {name.replace(".", "_"): True for name in waived}
         trusted = "trust.properties" in waived
