@@ -61,6 +61,16 @@ def test_coverage_tells_of_each_segment_the_last_run_that_compared_it(
     assert parse(document("t", coverage)) == coverage
 
 
+@given(CUTS, RUNS, st.integers(0, 60), st.integers(0, 61))
+def test_coverage_after_a_range_is_that_after_its_segments(
+    cut: Segmentation, runs: list[tuple[set[int], int]], low: int, high: int
+) -> None:
+    coverage, total = after(cut, runs)[0], list_segments(cut)
+
+    for segments in (range(total), range(min(low, total), min(high, total))):
+        assert renew_coverage(coverage, segments, 7, "last") == renew_coverage(coverage, [*segments], 7, "last")
+
+
 @given(CUTS, RUNS)
 def test_next_segments_are_those_never_compared_and_then_the_oldest(
     cut: Segmentation, runs: list[tuple[set[int], int]]

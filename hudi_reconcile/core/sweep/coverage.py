@@ -78,6 +78,9 @@ def order_by_age(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
 
 def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, run_id: str) -> Coverage:
     """The same, after a run compared some segments."""
+    if isinstance(segments, range) and segments and all(_holds(segments, one) for one in coverage.stretches):
+        whole = Stretch(segments.start, segments.stop, micros, run_id)
+        return Coverage(coverage.subject, coverage.cut, coverage.wanted, (whole,))
     found = {**dict(_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
     return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(found))
 
@@ -130,6 +133,10 @@ def _is_one(stretch: Stretch) -> bool:
     """Whether what a file has for a stretch has its types; a text or a true for a number would be compared with others."""
     numbers = (stretch.low, stretch.high, stretch.compared_micros)
     return all(type(one) is int for one in numbers) and type(stretch.run_id) is str
+
+
+def _holds(segments: range, stretch: Stretch) -> bool:
+    return segments.start <= stretch.low and stretch.high <= segments.stop
 
 
 def _by_segment(coverage: Coverage | None) -> Iterator[tuple[int, tuple[int, str]]]:

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,6 +42,7 @@ from hudi_reconcile.lake.changes.read_points import (
     is_plain,
     is_service,
     looks_of,
+    may_hold_parts,
     parse_commit,
     read_each,
 )
@@ -89,6 +90,7 @@ class HudiHistory:
         self._services: tuple[Commit, ...] = ()  # compactions and clusterings
         self._writes: tuple[Commit, ...] = ()  # all of them
         self._bytes: Mapping[FileGroup, float] = {}
+        self._may_hold_parts = False
         self._done = sorted(line.completed(), key=lambda action: action.requested)
         now = read_newest(spark, self._path)
         # Files of Flink's changelog mode hold changes, which Hudi's reader alone merges into rows.
@@ -110,6 +112,7 @@ class HudiHistory:
             )
             services = [one for one, document in zip(found, documents, strict=True) if is_service(document)]
             self._writes, self._services, self._bytes = tuple(found), tuple(services), estimate_bytes(documents)
+            self._may_hold_parts = any(map(may_hold_parts, documents))
         return self._commits
 
     def bytes_around(self, commits: Sequence[Commit]) -> float:
@@ -209,7 +212,7 @@ class HudiHistory:
 
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = not self._holds_changes and files_hold_rows(self.table)
+        told = self.gives_versions and not self._holds_changes and files_hold_rows(self.table)
         told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
         chains = link_chains(commits, self._writes) if told and self.is_plain(commits) else None
         if not chains or not all(path_tells_values(self.table, one.path) for one in list_versions(chains)):
@@ -217,17 +220,25 @@ class HudiHistory:
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
     def is_plain(self, commits: Sequence[Commit]) -> bool:
-        """True where each changed row has the version of the commit that changed it, and stayed in its file group meanwhile.
+        """True where no rows went from one file group to another meanwhile but by the commits' own upserts and deletes."""
+        self.commits()
+        return is_plain(commits, self._writes)
 
-        But for rows that the commits' own upserts and deletes moved.
+    @cached_property
+    def gives_versions(self) -> bool:
+        """True where each row that a commit changed has that commit's version.
+
+        Log files of merge_on_read may hold parts of rows (MERGE INTO), which leave a row its version where they come late. Our
+        commits hold whole rows; of others nobody knows before the rows are read.
         """
         self.commits()
-        return self._merges_whole_rows and is_plain(commits, self._writes)
+        is_whole = self.table.type == "copy_on_write" or (self.table.owned and not self._may_hold_parts)
+        return self._merges_whole_rows and is_whole
 
     def alive(self, commits: Sequence[Commit]) -> Frame:
         """Rows that the commits wrote and that are there after the last of them: `n`, `op`, `key`, `before`, `after`.
 
-        Only where `is_plain`: a replacement or a clustering carries rows from one file group into another.
+        Only where it `gives_versions` and `is_plain`: a replacement or a clustering carries rows into other file groups.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         files = self._chained(commits)
@@ -323,14 +334,14 @@ class HudiHistory:
             F.struct(*columns.values()).alias("row"),
             *further,
         )
-        return shaped if self._merges_whole_rows else shaped.withColumn("version", F.expr(_VERSION_OF_PARTS))
+        return shaped if self.gives_versions else shaped.withColumn("version", F.expr(_VERSION_OF_PARTS))
 
 
 _ROW = ("key", "partition", "version", "row")
 # A row that was changed in part may have kept its version: then what is in it tells.
 _MICROS = "'yyyy-MM-dd HH:mm:ss.SSSSSS'"
 _AS_WRITTEN = f"map('ignoreNullFields', 'false', 'timestampFormat', {_MICROS}, 'timestampNTZFormat', {_MICROS})"
-_VERSION_OF_PARTS = f"concat(version, ' ', sha2(to_json(row, {_AS_WRITTEN}), 256))"
+_VERSION_OF_PARTS = f"concat(version, ' ', xxhash64(to_json(row, {_AS_WRITTEN})))"
 _DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 

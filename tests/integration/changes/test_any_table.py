@@ -162,3 +162,35 @@ def test_rows_that_are_merged_in_part_are_told_as_the_table_shows_them_after_eac
     alive = {tuple(one["after"].values()) for one in listed(path, "upsert", "--from", first)}
     changed = {row for key, row in states[-1].items() if row != states[1].get(key)}
     assert changed <= alive <= set(states[-1].values())
+
+
+def test_late_merge_into_that_sets_some_columns_is_told_though_rows_keep_their_versions(
+    spark: SparkSession, tmp_path: Path, listed: Callable[..., list[dict[str, Any]]]
+) -> None:
+    """Of merge_on_read such a merge leaves parts of rows in log files; no property of the table says so."""
+    path = tmp_path / "merged"
+    spark.sql(
+        "create table merged_in_part (id int, a string, b string, ts int) using hudi tblproperties (type = 'mor',"
+        f" primaryKey = 'id', preCombineField = 'ts') location '{path}'"
+    )
+    states: list[dict[str, Image]] = [{}]
+    merges = [(1, "a", "newer", 10), (1, "b", "late", 7), (2, "b", "newer", 11)]
+    try:
+        spark.sql("insert into merged_in_part values (1, 'a', 'b', 10), (2, 'a', 'b', 10), (3, 'a', 'b', 10)")
+        states.append(state(spark, path, "id", "a", "b", "ts"))
+        for key, column, text, ts in merges:
+            spark.sql(
+                f"merge into merged_in_part t using (select {key} id, '{text}' text, {ts} ts) s on t.id = s.id"
+                f" when matched then update set {column} = s.text, ts = s.ts"
+            )
+            states.append(state(spark, path, "id", "a", "b", "ts"))
+    finally:
+        spark.sql("drop table merged_in_part")
+
+    full, net = listed(path, "full-delta"), listed(path, "min-delta")
+    alive = listed(path, "upsert", "--from", full[0]["instant"])
+
+    assert states[3]["1"] == (1, "newer", "late", 10)  # so Hudi merges two parts
+    assert told(full) == sum(map(net_of, states, states[1:]), Counter())
+    assert told(net) == net_of({}, states[-1])
+    assert told(alive) == Counter(("upsert", None, states[-1][key]) for key in ("1", "2"))
