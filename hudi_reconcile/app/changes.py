@@ -77,6 +77,7 @@ class ChangeQuery:
     reader: LogReader | None = None
     soft_deletes: str | None = None
     check_keys: bool = False
+    by_key: bool = False  # whoever takes the answer finds rows by the columns of the lake's key
     in_utc: bool = False  # an end of the range was given as a time, which is UTC, and not as an instant of the table
 
     @property
@@ -130,15 +131,7 @@ class Answered:
         )
 
     def apply(self, target: PostgresTarget) -> int:
-        """Bring a table of another database in step, in one transaction; returns how many keys changed.
-
-        Raises UsageError where no columns of the lake's table are its key.
-        """
-        if self.table.has_made_keys:
-            raise UsageError(
-                f"{self.table.path} has no record key, so that no row of another table can be found by one",
-                fix="deliver lines or Parquet instead: --format ndjson, or --into DIR",
-            )
+        """Bring a table of another database in step, in one transaction; returns how many keys changed."""
         columns = {column.name: column.type for column in self.table.columns}
         return target.apply(print_rows(self.rows, list(columns)), columns, self.table.record_key)
 
@@ -297,7 +290,8 @@ def _own_log(asked: ChangeQuery, history: HudiHistory, commits: Sequence[Commit]
     if found is None and asked.reader == "log" and commits:
         raise UsageError(
             f"table {asked.table.name}: its change log does not tell these commits by itself. Those of copy_on_write tables with"
-            " data_before_after do, where no file groups were replaced and the log has all that the commits counted",
+            " data_before_after do, where columns are the key, rows are merged whole, no file groups were replaced and the log"
+            " has all that the commits counted",
             fix="leave --from-log out: the file versions tell the same changes",
         )
     return found
@@ -325,6 +319,11 @@ def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
 
 
 def _refuse_unanswerable(asked: ChangeQuery, table: LakeTable) -> None:
+    if asked.by_key and table.has_made_keys:
+        raise UsageError(
+            f"{table.path} has no record key, so that no row of another table can be found by one",
+            fix="deliver lines or Parquet instead: --format ndjson, or --into DIR",
+        )
     if asked.reader == "log" and table.change_log is None:
         raise UsageError(
             f"table {asked.table.name}: {table.path} keeps no change log (hoodie.table.cdc.enabled), which --from-log reads",

@@ -114,5 +114,5 @@ def _refuse_broken(found: DataFrame, instants: Sequence[str]) -> None:
     keys, whose = ("key", "no one row is its own") if keys_broken == 1 else ("keys", "no one row is theirs")
     raise UsageError(
         f"commits touched several copies of {keys_broken} {keys} of this range, so that {whose}",
-        fix=f"{after}--type full-delta or append-only shows each copy; sweep and apply make doubled keys one",
+        fix=f"{after}--type full-delta or append-only shows each copy; of a key that is to stand once, sweep and apply leave one",
     )

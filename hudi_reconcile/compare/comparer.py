@@ -10,12 +10,22 @@ from dataclasses import replace
 from functools import reduce
 from typing import cast
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare import candidates, corrections, findings
 from hudi_reconcile.compare.canonical_text import collect_digests, digest_texts
-from hudi_reconcile.compare.columns import ComparisonShape, digest_rows, keep_rows, select_scope, select_segments
+from hudi_reconcile.compare.columns import (
+    ComparisonShape,
+    Side,
+    digest_of,
+    digest_rows,
+    keep_rows,
+    key_values,
+    segment_column,
+    select_scope,
+    select_segments,
+)
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
 from hudi_reconcile.compare.equality import canonical_value, source_name
 from hudi_reconcile.compare.findings import Masks, key_struct
@@ -251,8 +261,16 @@ def _frame(frame: Frame) -> DataFrame:
     return cast("DataFrame", frame)
 
 
-_LOW_HALF = (1 << 32) - 1
-_SUMS = ("source_rows", "lake_rows", "high", "low", "lake_high", "lake_low")
+_HIGH, _LOW = "shiftright(digest, 32)", f"(digest & {(1 << 32) - 1}L)"
+# Of rows that count as one on their own side and as none on the other.
+_SUMS = (
+    "sum(ours)",
+    "sum(theirs)",
+    f"sum((ours - theirs) * {_HIGH})",
+    f"sum((ours - theirs) * {_LOW})",
+    f"sum(theirs * {_HIGH})",
+    f"sum(theirs * {_LOW})",
+)
 
 
 def segment_digests(
@@ -264,42 +282,37 @@ def segment_digests(
     64-bit values would wrap after a few rows; the halves hold to 2^31 rows a segment. Ordered by segment; segments
     without a row on either side are left out.
     """
-    # Each side is summed before they meet: a union in front of the sums would cost a copy of every row.
-    ours = _sums(digest_rows(select_scope(source), "source", shape), segments, sign=1)
-    theirs = _sums(digest_rows(select_scope(lake), "lake", shape), segments, sign=-1)
-    both = ", ".join(f"sum(sums.{name}) as {name}" for name in _SUMS)
-    met = ours.unionAll(theirs).groupBy("segment").agg(F.expr(f"struct({both}) as sums"))
-    # Flat rows, taken by place: of many segments, reading nested ones by name costs a tenth of a clean sweep.
+    # Both sides in one stage: sums of each side alone, and then of both, took a fifth longer (1,000,000 rows, 8 columns).
+    ours, theirs = _counted(source, "source", shape), _counted(lake, "lake", shape)
     found = [
         SegmentDigest(
             segment, source_rows, lake_rows, source_rows == lake_rows and high == low == 0, lake_high, lake_low
         )
-        for segment, source_rows, lake_rows, high, low, lake_high, lake_low in met.select("segment", "sums.*").collect()
+        for segment, source_rows, lake_rows, high, low, lake_high, lake_low in _sum(
+            ours.unionAll(theirs), _SUMS, segments
+        )
     ]
     return tuple(sorted(found, key=lambda item: item.segment))
 
 
+def _counted(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFrame:
+    segment, counts = segment_column(shape, key_values(side, shape)), ("1L", "0L") if side == "source" else ("0L", "1L")
+    named = zip((segment, digest_of(side, shape), *counts), ("segment", "digest", "ours", "theirs"), strict=True)
+    return select_scope(frame).selectExpr(*[f"{value} as {name}" for value, name in named])
+
+
 def source_digests(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
-    found = _sums(digest_rows(select_scope(rows), "source", shape), None, sign=1).collect()
-    sums = (SegmentSum(segment, of["source_rows"], of["high"], of["low"]) for segment, of in found)
-    return tuple(sorted(sums, key=lambda item: item.segment))
+    digests = digest_rows(select_scope(rows), "source", shape)
+    sums = _sum(digests, ("count(1)", f"sum({_HIGH})", f"sum({_LOW})"), None)
+    return tuple(sorted((SegmentSum(*found) for found in sums), key=lambda item: item.segment))
 
 
-def _sums(rows: DataFrame, segments: SegmentSet | None, *, sign: int) -> DataFrame:
+def _sum(rows: DataFrame, sums: Sequence[str], segments: SegmentSet | None) -> list[Row]:
+    """`segment` and the sums of its rows. One expression: each one more is some calls to the JVM."""
     chosen = rows if segments is None else select_segments(rows, segments)
-    ours, theirs = ("count(1)", "0L") if sign > 0 else ("0L", "count(1)")
-    high, low = "sum(shiftright(digest, 32))", f"sum(digest & {_LOW_HALF}L)"
-    sums = (
-        f"{ours} as source_rows",
-        f"{theirs} as lake_rows",
-        f"{sign} * {high} as high",
-        f"{sign} * {low} as low",
-        f"{'0L' if sign > 0 else high} as lake_high",
-        f"{'0L' if sign > 0 else low} as lake_low",
-    )
-    # One expression: each one more is some calls to the JVM.
-    return chosen.groupBy("segment").agg(F.expr(f"struct({', '.join(sums)}) as sums"))
+    one = F.expr(f"struct({', '.join(sums)}) as sums")
+    return chosen.groupBy("segment").agg(one).select("segment", "sums.*").collect()
 
 
 def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> dict[str, int]:

@@ -96,6 +96,7 @@ def changes(
         reader=_reader(from_log=given["from_log"], from_files=given["from_files"]),
         soft_deletes=given["soft_deletes"],
         check_keys=given["check_keys"],
+        by_key=given["into_table"] is not None,
     )
     target = (
         None

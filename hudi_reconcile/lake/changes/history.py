@@ -42,7 +42,6 @@ from hudi_reconcile.lake.changes.read_points import (
     is_plain,
     is_service,
     looks_of,
-    may_hold_parts,
     parse_commit,
     read_each,
 )
@@ -90,7 +89,6 @@ class HudiHistory:
         self._services: tuple[Commit, ...] = ()  # compactions and clusterings
         self._writes: tuple[Commit, ...] = ()  # all of them
         self._bytes: Mapping[FileGroup, float] = {}
-        self._may_hold_parts = False
         self._done = sorted(line.completed(), key=lambda action: action.requested)
         now = read_newest(spark, self._path)
         # Files of Flink's changelog mode hold changes, which Hudi's reader alone merges into rows.
@@ -112,7 +110,6 @@ class HudiHistory:
             )
             services = [one for one, document in zip(found, documents, strict=True) if is_service(document)]
             self._writes, self._services, self._bytes = tuple(found), tuple(services), estimate_bytes(documents)
-            self._may_hold_parts = any(map(may_hold_parts, documents))
         return self._commits
 
     def bytes_around(self, commits: Sequence[Commit]) -> float:
@@ -229,10 +226,11 @@ class HudiHistory:
         """True where each row that a commit changed has that commit's version.
 
         Log files of merge_on_read may hold parts of rows (MERGE INTO), which leave a row its version where they come late. Our
-        commits hold whole rows; of others nobody knows before the rows are read.
+        commits, known by their labels, hold whole rows; of others nobody knows before the rows are read.
         """
-        self.commits()
-        is_whole = self.table.type == "copy_on_write" or (self.table.owned and not self._may_hold_parts)
+        is_whole = self.table.type == "copy_on_write" or (
+            self.table.owned and all(one.labels for one in self.commits())
+        )
         return self._merges_whole_rows and is_whole
 
     def alive(self, commits: Sequence[Commit]) -> Frame:

@@ -178,7 +178,6 @@ _REPLACED = "partitionToReplaceFileIds"
 _WRITTEN = "partitionToWriteStats"
 # Where a table has this, its columns go by identity and not by the names that are in the files.
 _BY_IDENTITY = "latest_schema"
-_MERGED_INTO = "_hoodie.spark.sql.merge.into.prepped"
 
 
 def is_service(document: dict[str, Any]) -> bool:
@@ -189,11 +188,6 @@ def is_service(document: dict[str, Any]) -> bool:
 def is_compaction(document: dict[str, Any]) -> bool:
     """True for the metadata of a compaction: rows stay in their file group and keep their versions."""
     return document.get("operationType") in ("COMPACT", "LOG_COMPACT")
-
-
-def may_hold_parts(document: dict[str, Any]) -> bool:
-    """True for the metadata of Spark's MERGE INTO, whose log files hold the columns alone that it sets."""
-    return _MERGED_INTO in (document.get("extraMetadata") or {})
 
 
 def parse_commit(action: TimelineAction, document: dict[str, Any]) -> Commit:

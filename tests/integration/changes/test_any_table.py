@@ -53,7 +53,11 @@ def state(spark: SparkSession, path: Path, *columns: str) -> dict[str, Image]:
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_table_without_a_record_key_is_told_by_the_keys_that_hudi_made(
-    spark: SparkSession, tmp_path: Path, listed: Callable[..., list[dict[str, Any]]], kind: str
+    spark: SparkSession,
+    tmp_path: Path,
+    listed: Callable[..., list[dict[str, Any]]],
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
 ) -> None:
     """Two rows are alike in all columns; both are updated, one row is deleted, and one comes and goes."""
     path = tmp_path / "fruit"
@@ -91,6 +95,17 @@ def test_table_without_a_record_key_is_told_by_the_keys_that_hudi_made(
         [("i", None, ("jack", "apple", 1)), ("i", None, ("eve", "fig", 2))]
     )
     assert told(listed(path, "upsert")) == Counter(("upsert", None, row) for row in states[-1].values())
+    target = (
+        "--consumer",
+        "c",
+        "--commit-position",
+        "--into",
+        "postgresql+psycopg://w@127.0.0.1/d",
+        "--into-table",
+        "t",
+    )
+    assert run(["changes", "--path", str(path), "--type", "min-delta", *target]) == 2
+    assert "has no record key" in capsys.readouterr().err
 
 
 def test_table_without_meta_fields_is_refused_as_hudi_refuses_its_own_query(
