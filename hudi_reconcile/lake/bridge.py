@@ -102,6 +102,28 @@ class Timeline:
             if value is not None:
                 yield str(value), action
 
+    def holds_parts(self, log_files: Iterable[str]) -> bool:
+        """True where one of these log files, by their paths below the table's, holds parts of rows, as Spark's MERGE INTO leaves.
+
+        Of each block its header alone is read. Raises LakeError where a file cannot be read.
+        """
+        table = self._jvm.org.apache.hudi.common.table
+        mark = table.log.block.HoodieLogBlock.HeaderMetadataType.IS_PARTIAL
+        try:
+            return any(header.get(mark) == "true" for path in log_files for header in self._headers(table.log, path))
+        except Py4JJavaError as error:
+            raise unreadable_error(self._path, "a log file", error) from error
+
+    def _headers(self, log: Any, path: str) -> Iterator[Any]:
+        hudi = self._jvm.org.apache.hudi
+        file = hudi.common.model.HoodieLogFile(hudi.storage.StoragePath(f"{self._path}/{path}"))
+        reader = log.HoodieLogFormat.newReader(self._client.getStorage(), file, None)
+        try:
+            while reader.hasNext():
+                yield reader.next().getLogBlockHeader()
+        finally:
+            reader.close()
+
     def commit_json(self, action: TimelineAction) -> str:
         """A completed write's metadata as JSON, with the file groups that it wrote and replaced."""
         utils = self._jvm.org.apache.hudi.common.table.timeline.TimelineUtils

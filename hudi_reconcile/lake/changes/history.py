@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -29,7 +29,7 @@ from hudi_reconcile.core.changes.range import (
     find_entangled,
     logged_of,
 )
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import MADE_KEY, LakeTable
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.changes.cdc_log import logged_changes
@@ -60,6 +60,7 @@ _MODIFIED = (
     "a copy of the folder made without these times (cp without -p), or commits named in another zone, look like this too"
 )
 _MOST_LITERAL = 64  # commits that an expression names; more are joined, which costs a job
+_MOST_LOOKED_AT = 500  # log files, each of which costs some calls
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
 
 
@@ -138,7 +139,8 @@ class HudiHistory:
         self._check_entangled(commits)
         done = [action.requested for action in self._done]
         looks = sorted(looks_of(commits, done, self._last_archived()))
-        frames = read_each(by_moment((look[0], look[1:3]) for look in looks), self._read, self.commits())
+        read = partial(self._read, told=self.gives_versions(commits))
+        frames = read_each(by_moment((look[0], look[1:3]) for look in looks), read, self.commits())
         if not frames:
             return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
         uses = self._spark.createDataFrame(looks, "moment string, part string, file_id string, n int, side int")
@@ -202,14 +204,15 @@ class HudiHistory:
         found = link_states(commits, self.commits(), self._services, done, self._last_archived())
         if not found or not self.is_plain(commits):
             return None
-        return ChainedStates(self._spark, found, partial(self._read, further=(_requested(),)))
+        read = partial(self._read, further=(_requested(),), told=self.gives_versions(commits))
+        return ChainedStates(self._spark, found, read)
 
     def _last_archived(self) -> str | None:
         return max((action.requested for action in self._line.archived()), default=None)
 
     def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = self.gives_versions and not self._holds_changes and files_hold_rows(self.table)
+        told = self._merges_whole_rows and not self._holds_changes and files_hold_rows(self.table)
         told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
         chains = link_chains(commits, self._writes) if told and self.is_plain(commits) else None
         if not chains or not all(path_tells_values(self.table, one.path) for one in list_versions(chains)):
@@ -221,17 +224,19 @@ class HudiHistory:
         self.commits()
         return is_plain(commits, self._writes)
 
-    @cached_property
-    def gives_versions(self) -> bool:
-        """True where each row that a commit changed has that commit's version.
+    def gives_versions(self, commits: Sequence[Commit]) -> bool:
+        """True where each row that one of these commits changed has that commit's version.
 
-        Log files of merge_on_read may hold parts of rows (MERGE INTO), which leave a row its version where they come late. Our
-        commits, known by their labels, hold whole rows; of others nobody knows before the rows are read.
+        Log files of merge_on_read may hold parts of rows (MERGE INTO), which leave a row its version where they come late.
+        Commits with our labels hold whole rows. The log files of others are looked at, unless they are many or unreadable.
         """
-        is_whole = self.table.type == "copy_on_write" or (
-            self.table.owned and all(one.labels for one in self.commits())
-        )
-        return self._merges_whole_rows and is_whole
+        others = [file.path for one in commits if not one.labels for file in one.files if ".log." in file.path]
+        if not self._merges_whole_rows or len(others) > _MOST_LOOKED_AT:
+            return False
+        try:
+            return not self._line.holds_parts(others)
+        except LakeError:
+            return False  # the rows are read next; where they are gone too, that is the error
 
     def alive(self, commits: Sequence[Commit]) -> Frame:
         """Rows that the commits wrote and that are there after the last of them: `n`, `op`, `key`, `before`, `after`.
@@ -306,8 +311,12 @@ class HudiHistory:
     def _nothing(self) -> DataFrame:
         return read_as_of(self._spark, self._path, self._done[-1].requested).limit(0)
 
-    def _read(self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = ()) -> DataFrame:
+    def _read(
+        self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = (), *, told: bool
+    ) -> DataFrame:
+        """`told`: a row that was changed has another version. Else what is in it stands in its version too."""
         rows = self._shaped(read_as_of(self._spark, self._path, moment), *further).withColumn("moment", F.lit(moment))
+        rows = rows if told else rows.withColumn("version", F.expr(_VERSION_OF_PARTS))
         if len(groups) <= _MOST_PUSHED:
             rows = rows.where(" or ".join(f"startswith(file_name, '{file_id}')" for _, file_id in sorted(groups)))
         return rows
@@ -322,7 +331,7 @@ class HudiHistory:
     def _as_read(self, rows: DataFrame, *further: Column) -> DataFrame:
         columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))
         keys = {**columns, MADE_KEY: F.col(MADE_KEY)}
-        shaped = rows.select(
+        return rows.select(
             F.struct(*[keys[name] for name in self.table.record_key]).alias("key"),
             F.col("_hoodie_partition_path").alias("part"),
             F.col("_hoodie_partition_path").alias("partition"),
@@ -332,14 +341,12 @@ class HudiHistory:
             F.struct(*columns.values()).alias("row"),
             *further,
         )
-        return shaped if self.gives_versions else shaped.withColumn("version", F.expr(_VERSION_OF_PARTS))
 
 
 _ROW = ("key", "partition", "version", "row")
-# A row that was changed in part may have kept its version: then what is in it tells.
 _MICROS = "'yyyy-MM-dd HH:mm:ss.SSSSSS'"
 _AS_WRITTEN = f"map('ignoreNullFields', 'false', 'timestampFormat', {_MICROS}, 'timestampNTZFormat', {_MICROS})"
-_VERSION_OF_PARTS = f"concat(version, ' ', xxhash64(to_json(row, {_AS_WRITTEN})))"
+_VERSION_OF_PARTS = f"concat_ws(' ', version, xxhash64(to_json(row, {_AS_WRITTEN})))"
 _DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 
