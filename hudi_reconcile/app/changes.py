@@ -269,7 +269,7 @@ def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, foun
 def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
         return history.raw(span, asked.merge)
-    rows_only = asked.kind == "upsert" and history.is_plain(span.commits) and history.gives_versions(span.commits)
+    rows_only = asked.kind == "upsert" and history.tells_alive(span.commits)
     log = _own_log(asked, history, span.commits, rows_only=rows_only)
     if log is None and rows_only:
         return list_rows(history.alive(span.commits), span.commits)

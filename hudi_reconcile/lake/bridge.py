@@ -102,28 +102,6 @@ class Timeline:
             if value is not None:
                 yield str(value), action
 
-    def holds_parts(self, log_files: Iterable[str]) -> bool:
-        """True where one of these log files, by their paths below the table's, holds parts of rows, as Spark's MERGE INTO leaves.
-
-        Of each block its header alone is read. Raises LakeError where a file cannot be read.
-        """
-        table = self._jvm.org.apache.hudi.common.table
-        mark = table.log.block.HoodieLogBlock.HeaderMetadataType.IS_PARTIAL
-        try:
-            return any(header.get(mark) == "true" for path in log_files for header in self._headers(table.log, path))
-        except Py4JJavaError as error:
-            raise unreadable_error(self._path, "a log file", error) from error
-
-    def _headers(self, log: Any, path: str) -> Iterator[Any]:
-        hudi = self._jvm.org.apache.hudi
-        file = hudi.common.model.HoodieLogFile(hudi.storage.StoragePath(f"{self._path}/{path}"))
-        reader = log.HoodieLogFormat.newReader(self._client.getStorage(), file, None)
-        try:
-            while reader.hasNext():
-                yield reader.next().getLogBlockHeader()
-        finally:
-            reader.close()
-
     def commit_json(self, action: TimelineAction) -> str:
         """A completed write's metadata as JSON, with the file groups that it wrote and replaced."""
         utils = self._jvm.org.apache.hudi.common.table.timeline.TimelineUtils
@@ -343,6 +321,34 @@ def unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:
     names = cause_names(error)
     fix = f"run it again; where it stays: {_DOCTOR}" if "FileNotFoundException" in names else _DOCTOR
     return LakeError(f"Hudi table {path}: {what} cannot be read ({describe_failure(error)})", fix=fix)
+
+
+def hold_parts(spark: SparkSession, path: str, log_files: Iterable[str]) -> bool:
+    """True where one of a table's log files, by their paths below it, holds parts of rows, as Spark's MERGE INTO leaves them.
+
+    Of each block its header alone is read. Raises LakeError where a file cannot be read.
+    """
+    jvm: Any = spark._jvm  # noqa: SLF001
+    jsc: Any = spark._jsc  # noqa: SLF001
+    hudi = jvm.org.apache.hudi
+    mark = hudi.common.table.log.block.HoodieLogBlock.HeaderMetadataType.IS_PARTIAL
+    try:
+        conf = hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(jsc.hadoopConfiguration())
+        storage = hudi.storage.HoodieStorageUtils.getStorage(path, conf)
+        headers = (header for one in log_files for header in _headers(hudi, storage, f"{path}/{one}"))
+        return any(header.get(mark) == "true" for header in headers)
+    except Py4JJavaError as error:
+        raise unreadable_error(path, "a log file", error) from error
+
+
+def _headers(hudi: Any, storage: Any, path: str) -> Iterator[Any]:
+    file = hudi.common.model.HoodieLogFile(hudi.storage.StoragePath(path))
+    reader = hudi.common.table.log.HoodieLogFormat.newReader(storage, file, None)
+    try:
+        while reader.hasNext():
+            yield reader.next().getLogBlockHeader()
+    finally:
+        reader.close()
 
 
 T = TypeVar("T")

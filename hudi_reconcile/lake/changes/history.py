@@ -31,7 +31,7 @@ from hudi_reconcile.core.changes.range import (
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import MADE_KEY, LakeTable
-from hudi_reconcile.lake.bridge import Timeline
+from hudi_reconcile.lake.bridge import Timeline, hold_parts
 from hudi_reconcile.lake.changes.cdc_log import logged_changes
 from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
 from hudi_reconcile.lake.changes.read_points import (
@@ -139,7 +139,7 @@ class HudiHistory:
         self._check_entangled(commits)
         done = [action.requested for action in self._done]
         looks = sorted(looks_of(commits, done, self._last_archived()))
-        read = partial(self._read, told=self.gives_versions(commits))
+        read = partial(self._read, told=self._gives_versions(commits))
         frames = read_each(by_moment((look[0], look[1:3]) for look in looks), read, self.commits())
         if not frames:
             return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
@@ -202,9 +202,9 @@ class HudiHistory:
     def _states(self, commits: Sequence[Commit]) -> ChainedStates | None:
         done = [action.requested for action in self._done]
         found = link_states(commits, self.commits(), self._services, done, self._last_archived())
-        if not found or not self.is_plain(commits):
+        if not found or not self._is_plain(commits):
             return None
-        read = partial(self._read, further=(_requested(),), told=self.gives_versions(commits))
+        read = partial(self._read, further=(_requested(),), told=self._gives_versions(commits))
         return ChainedStates(self._spark, found, read)
 
     def _last_archived(self) -> str | None:
@@ -214,17 +214,21 @@ class HudiHistory:
         self._check_entangled(commits)
         told = self._merges_whole_rows and not self._holds_changes and files_hold_rows(self.table)
         told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
-        chains = link_chains(commits, self._writes) if told and self.is_plain(commits) else None
+        chains = link_chains(commits, self._writes) if told and self._is_plain(commits) else None
         if not chains or not all(path_tells_values(self.table, one.path) for one in list_versions(chains)):
             return None
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
-    def is_plain(self, commits: Sequence[Commit]) -> bool:
+    def tells_alive(self, commits: Sequence[Commit]) -> bool:
+        """True where `alive` tells these commits: rows stayed in their file groups, and have the versions of who changed them."""
+        return self._is_plain(commits) and self._gives_versions(commits)
+
+    def _is_plain(self, commits: Sequence[Commit]) -> bool:
         """True where no rows went from one file group to another meanwhile but by the commits' own upserts and deletes."""
         self.commits()
         return is_plain(commits, self._writes)
 
-    def gives_versions(self, commits: Sequence[Commit]) -> bool:
+    def _gives_versions(self, commits: Sequence[Commit]) -> bool:
         """True where each row that one of these commits changed has that commit's version.
 
         Log files of merge_on_read may hold parts of rows (MERGE INTO), which leave a row its version where they come late.
@@ -234,14 +238,14 @@ class HudiHistory:
         if not self._merges_whole_rows or len(others) > _MOST_LOOKED_AT:
             return False
         try:
-            return not self._line.holds_parts(others)
+            return not (others and hold_parts(self._spark, self._path, others))
         except LakeError:
             return False  # the rows are read next; where they are gone too, that is the error
 
     def alive(self, commits: Sequence[Commit]) -> Frame:
         """Rows that the commits wrote and that are there after the last of them: `n`, `op`, `key`, `before`, `after`.
 
-        Only where it `gives_versions` and `is_plain`: a replacement or a clustering carries rows into other file groups.
+        Only where it `tells_alive`: a replacement or a clustering carries rows from one file group into another.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         files = self._chained(commits)
