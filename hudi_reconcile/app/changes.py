@@ -269,7 +269,7 @@ def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, foun
 def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
         return history.raw(span, asked.merge)
-    rows_only = asked.kind == "upsert" and history.tells_alive(span.commits)
+    rows_only = asked.kind == "upsert" and history.can_list_alive(span.commits)
     log = _own_log(asked, history, span.commits, rows_only=rows_only)
     if log is None and rows_only:
         return list_rows(history.alive(span.commits), span.commits)
@@ -319,7 +319,7 @@ def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
 
 
 def _refuse_unanswerable(asked: ChangeQuery, table: LakeTable) -> None:
-    if asked.by_key and table.has_made_keys:
+    if asked.by_key and table.has_generated_keys:
         raise UsageError(
             f"{table.path} has no record key, so that no row of another table can be found by one",
             fix="deliver lines or Parquet instead: --format ndjson, or --into DIR",

@@ -323,10 +323,10 @@ def unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:
     return LakeError(f"Hudi table {path}: {what} cannot be read ({describe_failure(error)})", fix=fix)
 
 
-def hold_parts(spark: SparkSession, path: str, log_files: Iterable[str]) -> bool:
-    """True where one of a table's log files, by their paths below it, holds parts of rows, as Spark's MERGE INTO leaves them.
+def has_partial_rows(spark: SparkSession, path: str, log_files: Iterable[str]) -> bool:
+    """True where one of these log files holds rows without all their columns, as Spark's MERGE INTO writes them.
 
-    Of each block its header alone is read. Raises LakeError where a file cannot be read.
+    `log_files` are paths below the table's. Of each block only the header is read. Raises LakeError where a file cannot be read.
     """
     jvm: Any = spark._jvm  # noqa: SLF001
     jsc: Any = spark._jsc  # noqa: SLF001

@@ -79,11 +79,11 @@ def files_hold_rows(table: LakeTable) -> bool:
 
 
 def merges_whole_rows(ordering: Ordering, properties: Mapping[str, str]) -> bool:
-    """True where a row that a commit changed has that commit's version, which only the merging of whole rows is known to give.
+    """True where rows are merged whole: only then is a changed row known to have the version of the commit that changed it.
 
     A late update that fills in what was NULL leaves the row its old version (measured: Hudi 1.2.0, PartialUpdateAvroPayload).
     """
-    return ordering != "other" and not any(_merges_of_its_own(properties))
+    return ordering != "other" and not any(_list_own_merges(properties))
 
 
 def path_tells_values(table: LakeTable, path: str) -> bool:
@@ -140,7 +140,7 @@ def _options(properties: Mapping[str, str], generator: str, indexes: tuple[str, 
 
 
 def _hindrances(properties: Mapping[str, str], generator: str) -> list[str]:
-    found = list(_others_than(_ONLY, properties))
+    found = list(_list_others(_ONLY, properties))
     if generator not in _CLASSES.values():
         legal = ", ".join(sorted(_CLASSES.values()))
         found.append(f"its keys are made by {generator}; known are {legal}")
@@ -148,11 +148,11 @@ def _hindrances(properties: Mapping[str, str], generator: str) -> list[str]:
         found.append("its properties do not say how partition paths are made of timestamps (hoodie.keygen.timebased.*)")
     if properties.get("hoodie.bootstrap.base.path"):
         found.append("it stands on files of a table that is no Hudi table (bootstrap)")
-    return [*found, *_merges_of_its_own(properties)]
+    return [*found, *_list_own_merges(properties)]
 
 
-def _merges_of_its_own(properties: Mapping[str, str]) -> Iterator[str]:
-    yield from _others_than(_WHOLE_ROWS, properties)
+def _list_own_merges(properties: Mapping[str, str]) -> Iterator[str]:
+    yield from _list_others(_WHOLE_ROWS, properties)
     for key in _PAYLOAD_KEYS:
         payload = properties.get(key, "").rsplit(".", 1)[-1]
         if payload and payload not in _PAYLOADS:
@@ -161,7 +161,7 @@ def _merges_of_its_own(properties: Mapping[str, str]) -> Iterator[str]:
         yield "it has merge properties of its own (hoodie.record.merge.property.*)"
 
 
-def _others_than(only: Mapping[str, tuple[str, str]], properties: Mapping[str, str]) -> Iterator[str]:
+def _list_others(only: Mapping[str, tuple[str, str]], properties: Mapping[str, str]) -> Iterator[str]:
     for key, (value, why) in only.items():
         if properties.get(key, value).lower() != value.lower():
             yield f"{why} ({key}={properties[key]})"

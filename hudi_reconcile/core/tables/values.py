@@ -16,7 +16,7 @@ ChangeLog = Literal["op_key_only", "data_before", "data_before_after"]
 
 READ_SEQ = "_hr_read_seq"
 RECORD_KEY = "_hr_record_key"
-MADE_KEY = "_hoodie_record_key"  # Hudi's own column, which every row has; the key of a table that names no columns
+GENERATED_KEY = "_hoodie_record_key"  # Hudi's own column, which every row has; the key of a table that names no columns
 _LAKE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The column by which a frame says which of its rows a comparison of some partitions is about; without it, all are.
 IN_SCOPE = "_hr_in_scope"
@@ -131,9 +131,9 @@ class LakeTable:
     spelled: bool = False
 
     @property
-    def has_made_keys(self) -> bool:
-        """True where the table names no columns as its record key: Hudi made each row a key, which stays with the row."""
-        return self.record_key == (MADE_KEY,)
+    def has_generated_keys(self) -> bool:
+        """True where the table has no record key of its own: Hudi generated a key for each row, which the row keeps."""
+        return self.record_key == (GENERATED_KEY,)
 
     @property
     def owned(self) -> bool:

@@ -30,8 +30,8 @@ from hudi_reconcile.core.changes.range import (
     logged_of,
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.tables.values import MADE_KEY, LakeTable
-from hudi_reconcile.lake.bridge import Timeline, hold_parts
+from hudi_reconcile.core.tables.values import GENERATED_KEY, LakeTable
+from hudi_reconcile.lake.bridge import Timeline, has_partial_rows
 from hudi_reconcile.lake.changes.cdc_log import logged_changes
 from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
 from hudi_reconcile.lake.changes.read_points import (
@@ -49,7 +49,7 @@ from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import OPERATION, files_hold_rows, merges_whole_rows, path_tells_values
 from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
 from hudi_reconcile.lake.schema import as_newest_columns, list_columns
-from hudi_reconcile.lake.table import build_history_table, has_table
+from hudi_reconcile.lake.table import build_readable_table, has_table
 from hudi_reconcile.ports import Frame
 
 _KEPT_BYTES = 512 << 20  # on disk, as Hudi compresses them: states of so many are read once and kept meanwhile
@@ -95,7 +95,7 @@ class HudiHistory:
         # Files of Flink's changelog mode hold changes, which Hudi's reader alone merges into rows.
         self._holds_changes = OPERATION in now.columns
         self._schema = now.schema
-        self.table: LakeTable = build_history_table(self._path, properties, list_columns(now))
+        self.table: LakeTable = build_readable_table(self._path, properties, list_columns(now))
         self._merges_whole_rows = merges_whole_rows(self.table.ordering, properties)
         self._names = tuple(column.name for column in self.table.columns)
         self._gone = [soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
@@ -139,7 +139,7 @@ class HudiHistory:
         self._check_entangled(commits)
         done = [action.requested for action in self._done]
         looks = sorted(looks_of(commits, done, self._last_archived()))
-        read = partial(self._read, told=self._gives_versions(commits))
+        read = partial(self._read, gives_versions=self._gives_versions(commits))
         frames = read_each(by_moment((look[0], look[1:3]) for look in looks), read, self.commits())
         if not frames:
             return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
@@ -178,7 +178,7 @@ class HudiHistory:
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         told = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
-        told = told and not self.table.has_made_keys  # the log has no column of Hudi's
+        told = told and not self.table.has_generated_keys  # the log has no column of Hudi's
         files = self._chained(commits) if told else None
         if files is None or files.has_folder_without_value:
             return None
@@ -204,7 +204,7 @@ class HudiHistory:
         found = link_states(commits, self.commits(), self._services, done, self._last_archived())
         if not found or not self._is_plain(commits):
             return None
-        read = partial(self._read, further=(_requested(),), told=self._gives_versions(commits))
+        read = partial(self._read, further=(_requested(),), gives_versions=self._gives_versions(commits))
         return ChainedStates(self._spark, found, read)
 
     def _last_archived(self) -> str | None:
@@ -219,8 +219,8 @@ class HudiHistory:
             return None
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
-    def tells_alive(self, commits: Sequence[Commit]) -> bool:
-        """True where `alive` tells these commits: rows stayed in their file groups, and have the versions of who changed them."""
+    def can_list_alive(self, commits: Sequence[Commit]) -> bool:
+        """True where `alive` answers for these commits: no row left its file group, and versions tell who changed it last."""
         return self._is_plain(commits) and self._gives_versions(commits)
 
     def _is_plain(self, commits: Sequence[Commit]) -> bool:
@@ -238,14 +238,14 @@ class HudiHistory:
         if not self._merges_whole_rows or len(others) > _MOST_LOOKED_AT:
             return False
         try:
-            return not (others and hold_parts(self._spark, self._path, others))
+            return not (others and has_partial_rows(self._spark, self._path, others))
         except LakeError:
             return False  # the rows are read next; where they are gone too, that is the error
 
     def alive(self, commits: Sequence[Commit]) -> Frame:
         """Rows that the commits wrote and that are there after the last of them: `n`, `op`, `key`, `before`, `after`.
 
-        Only where it `tells_alive`: a replacement or a clustering carries rows from one file group into another.
+        Only where `can_list_alive`: a replacement or a clustering carries rows from one file group into another.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         files = self._chained(commits)
@@ -316,11 +316,11 @@ class HudiHistory:
         return read_as_of(self._spark, self._path, self._done[-1].requested).limit(0)
 
     def _read(
-        self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = (), *, told: bool
+        self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = (), *, gives_versions: bool
     ) -> DataFrame:
-        """`told`: a row that was changed has another version. Else what is in it stands in its version too."""
+        """Rows of some file groups. Unless each change `gives_versions` of its own, a row's version holds a hash of the row."""
         rows = self._shaped(read_as_of(self._spark, self._path, moment), *further).withColumn("moment", F.lit(moment))
-        rows = rows if told else rows.withColumn("version", F.expr(_VERSION_OF_PARTS))
+        rows = rows if gives_versions else rows.withColumn("version", F.expr(_VERSION_OF_PARTS))
         if len(groups) <= _MOST_PUSHED:
             rows = rows.where(" or ".join(f"startswith(file_name, '{file_id}')" for _, file_id in sorted(groups)))
         return rows
@@ -334,7 +334,7 @@ class HudiHistory:
 
     def _as_read(self, rows: DataFrame, *further: Column) -> DataFrame:
         columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))
-        keys = {**columns, MADE_KEY: F.col(MADE_KEY)}
+        keys = {**columns, GENERATED_KEY: F.col(GENERATED_KEY)}
         return rows.select(
             F.struct(*[keys[name] for name in self.table.record_key]).alias("key"),
             F.col("_hoodie_partition_path").alias("part"),

@@ -123,6 +123,6 @@ def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> N
             first,
             last,
         )
-    if history.tells_alive(span.commits):
+    if history.can_list_alive(span.commits):
         rows = told(list_rows(history.alive(span.commits)))
         assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer("upsert", part))), (first, last)

@@ -214,4 +214,4 @@ def test_late_merge_into_that_sets_some_columns_is_told_though_rows_keep_their_v
     assert told(net) == net_of({}, states[-1])
     assert told(alive) == Counter(("upsert", None, row) for row in states[-1].values())
     # Only where parts are is another, slower way taken.
-    assert [history.tells_alive((one,)) for one in history.commits()] == [True, False, False, False, True]
+    assert [history.can_list_alive((one,)) for one in history.commits()] == [True, False, False, False, True]

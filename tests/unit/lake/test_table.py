@@ -9,7 +9,7 @@ import pytest
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
 from hudi_reconcile.lake.foreign import merges_whole_rows
-from hudi_reconcile.lake.table import build_history_table, build_lake_table
+from hudi_reconcile.lake.table import build_lake_table, build_readable_table
 
 V9 = {
     "hoodie.table.name": "orders",
@@ -115,12 +115,12 @@ def test_change_log_of_a_table_is_known_by_what_it_keeps_and_is_none_where_it_is
 
 
 def test_table_that_is_only_asked_for_its_history_may_have_made_keys_and_any_merge_rule() -> None:
-    found = build_history_table(
+    found = build_readable_table(
         "/t", V9 | {"hoodie.table.recordkey.fields": "", "hoodie.record.merge.mode": "CUSTOM"}, ()
     )
 
-    assert (found.record_key, found.has_made_keys, found.ordering) == (("_hoodie_record_key",), True, "other")
-    assert not build_history_table("/t", V9, ()).has_made_keys
+    assert (found.record_key, found.has_generated_keys, found.ordering) == (("_hoodie_record_key",), True, "other")
+    assert not build_readable_table("/t", V9, ()).has_generated_keys
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,6 @@ def test_table_that_is_only_asked_for_its_history_may_have_made_keys_and_any_mer
 def test_rows_are_known_to_be_merged_whole_only_where_no_property_says_otherwise(
     change: dict[str, str], *, is_whole: bool
 ) -> None:
-    table = build_history_table("/t", V9 | change, ())
+    table = build_readable_table("/t", V9 | change, ())
 
     assert merges_whole_rows(table.ordering, V9 | change) is is_whole
