@@ -53,6 +53,11 @@ class WrittenFile:
     counts: RowCounts | None = None
     has_log: bool = False
 
+    @property
+    def is_log_file(self) -> bool:
+        """True for a log file of merge_on_read, False for a base file."""
+        return ".log." in self.path
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:

@@ -39,6 +39,7 @@ from hudi_reconcile.lake.changes.read_points import (
     by_moment,
     choose_moments,
     estimate_bytes,
+    has_older_logs,
     is_plain,
     is_service,
     looks_of,
@@ -231,14 +232,25 @@ class HudiHistory:
     def _gives_versions(self, commits: Sequence[Commit]) -> bool:
         """True where each row that one of these commits changed has that commit's version.
 
-        Log files of merge_on_read may hold parts of rows (MERGE INTO), which leave a row its version where they come late.
-        Commits with our labels hold whole rows. The log files of others are looked at, unless they are many or unreadable.
+        Log files of merge_on_read may hold parts of rows (MERGE INTO). A late one leaves a row its version, and so does a
+        late row that is merged with an earlier part. So all log files of these file groups up to then are looked at, but for
+        those of commits with our labels, which hold whole rows. False where they are many, unreadable, or of archived commits.
         """
-        others = [file.path for one in commits if not one.labels for file in one.files if ".log." in file.path]
-        if not self._merges_whole_rows or len(others) > _MOST_LOOKED_AT:
+        if not self._merges_whole_rows or self.table.type == "copy_on_write":
+            return self._merges_whole_rows
+        last = max((one.instant.requested for one in commits), default="")
+        self.commits()
+        writes = [one for one in self._writes if one.instant.requested <= last]
+        if self._last_archived() is not None and has_older_logs(commits, writes):
             return False
+        groups = frozenset(group for one in commits for group in one.groups)
+        logs = [
+            file for one in writes if not one.labels for file in one.files if file.is_log_file and file.group in groups
+        ]
         try:
-            return not (others and has_partial_rows(self._spark, self._path, others))
+            return len(logs) <= _MOST_LOOKED_AT and not (
+                logs and has_partial_rows(self._spark, self._path, [one.path for one in logs])
+            )
         except LakeError:
             return False  # the rows are read next; where they are gone too, that is the error
 

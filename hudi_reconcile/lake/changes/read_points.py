@@ -31,6 +31,7 @@ from hudi_reconcile.lake.timeline import PREFIX, convert_action
 
 T = TypeVar("T")
 BEFORE, AFTER = 0, 1
+END = "99999999999999999"  # after every instant
 
 Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, side
 
@@ -57,6 +58,19 @@ def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
     return not any(
         write.replaces and write.instant.requested <= last and write.instant.completed >= first for write in writes
     )
+
+
+def has_older_logs(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
+    """True where a file group of the commits may hold log files of before the first of the table's `writes`. Pure.
+
+    Beside a base file that one of the writes left before the first of the commits touched the group, there are none of them.
+    """
+    begun: dict[FileGroup, str] = {}
+    for write in sorted(writes, key=lambda one: one.instant.requested):
+        for file in write.files:
+            if not file.is_log_file:
+                begun.setdefault(file.group, write.instant.requested)
+    return any(begun.get(group, END) > one.instant.requested for one in commits for group in one.groups)
 
 
 def find_disturbance(commits: Sequence[Commit], there: Collection[str], late: Sequence[Commit]) -> str | None:

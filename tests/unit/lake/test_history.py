@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.changes.range import Commit
+from hudi_reconcile.core.changes.range import Commit, WrittenFile
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import TimelineAction, newest_completion
@@ -14,6 +14,7 @@ from hudi_reconcile.lake.changes.read_points import (
     choose_moments,
     estimate_bytes,
     find_disturbance,
+    has_older_logs,
     is_compaction,
     is_plain,
     is_service,
@@ -132,6 +133,22 @@ def test_groups_are_read_as_of_the_newest_commit_at_once_but_for_those_that_some
         one.instant.requested: frozenset({("p", "c")}),
     }
     assert choose_moments([], [one]) == {}
+
+
+def test_older_logs_are_ruled_out_by_a_base_file_that_is_known_and_no_later_than_the_commit() -> None:
+    def wrote(second: int, path: str) -> Commit:
+        group = ("p", "a")
+        stamp = f"202601010000{second:02d}"
+        files = (WrittenFile(group, path, None),)
+        return Commit(Instant(f"{stamp}000", f"{stamp}500"), frozenset({group}), files=files)
+
+    base, log, later_base = wrote(10, "p/a.parquet"), wrote(20, "p/.a_0.log.1"), wrote(30, "p/a_2.parquet")
+
+    assert not has_older_logs([log], [base, log])
+    assert not has_older_logs([base, log], [base, log])
+    assert has_older_logs([log], [log])
+    assert has_older_logs([log], [log, later_base])
+    assert not has_older_logs([], [log])
 
 
 def test_commits_are_plain_where_nothing_was_replaced_from_the_first_of_them_to_the_last() -> None:
