@@ -188,6 +188,12 @@ def choose_query(
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
     if further.get("reader") not in (None, *LOG_READERS):
         raise UsageError(f"there is no reader {further['reader']!r}", fix=f"reader is one of {', '.join(LOG_READERS)}")
+    for name_of_end in ("from_", "to"):
+        if not isinstance(further.get(name_of_end, ""), str):
+            raise UsageError(
+                f"{name_of_end} is {further[name_of_end]!r}, and no text",
+                fix="pass an instant, an ISO time, 'earliest' or 'latest', or leave it out",
+            )
     found: Config | None = None
     if isinstance(table, str):
         given = getattr(config, "config", config)

@@ -6,6 +6,7 @@ What matches nothing is an error and never an empty set: a command that does not
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -47,12 +48,19 @@ class TableChoice:
         taken = not self.patterns or any(matches(one, name) for one in self.patterns for name in names)
         return taken and not any(matches(one, name) for one in self.excludes for name in names)
 
+    @property
+    def words(self) -> tuple[tuple[str, str], ...]:
+        """Each option of the command line with its value."""
+        options = (("-t", self.patterns), ("--tag", self.tags), ("--exclude", self.excludes))
+        return tuple((option, value) for option, values in options for value in values)
+
+    @property
+    def command_text(self) -> str:
+        """The options as a shell takes them."""
+        return " ".join(f"{option} {shlex.quote(value)}" for option, value in self.words)
+
     def __str__(self) -> str:
-        return " ".join(
-            f"{option} {value!r}"
-            for option, values in (("-t", self.patterns), ("--tag", self.tags), ("--exclude", self.excludes))
-            for value in values
-        )
+        return " ".join(f"{option} {value!r}" for option, value in self.words)
 
 
 def is_pattern(text: str) -> bool:

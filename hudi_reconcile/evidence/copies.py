@@ -1,7 +1,8 @@
 """Copies of finished runs in a store: each run that is not there yet, then the log, and every file read back.
 
 A copy is a run whose `result.json` is there: it is written last. What a store has is never changed, but for the log, which
-grows. Stores are reached by Arrow's file systems (pyarrow.fs), with the credentials that the machine gives.
+grows: one that is not the beginning of ours is another's, or holds what ours lost, and stays as it is. Stores are reached by
+Arrow's file systems (pyarrow.fs), with the credentials that the machine gives.
 """
 
 from __future__ import annotations
@@ -49,11 +50,17 @@ def place_of(address: str) -> CopyPlace:
 def copy_runs(reports: Path, place: CopyPlace) -> tuple[str, ...]:
     """Copy each finished run that the place lacks, then the log; returns the runs' ids. Done twice it copies the log alone.
 
-    Raises EvidenceError where the store does not answer, or a file reads back as other bytes than were written.
+    Raises EvidenceError where the store does not answer or has a log that does not lead to this one, and nothing is copied,
+    or where a file reads back as other bytes than were written.
     """
     try:
         with file_lock(reports / STORE_LOCK):  # a purge removes no run half way, and the log is whole
             log = (reports / AUDIT_FILE).read_bytes()
+            if not log.startswith(_read_log(place)):
+                raise EvidenceError(
+                    f"the log there is not the beginning of {reports / AUDIT_FILE}; nothing was copied",
+                    fix="name a folder of its own for each `reports`; where this log lost lines, keep the copies as they are",
+                )
             named = [str(line.get("run_id", "")) for line in read_records(reports / AUDIT_FILE)]
             missing = list(_missing(reports, place, named))
             for run_id in missing:
@@ -77,6 +84,15 @@ def fetch_runs(place: CopyPlace, folder: Path) -> None:
         )
     except (ArrowException, OSError) as error:
         raise _failed(error) from error
+
+
+def _read_log(place: CopyPlace) -> bytes:
+    """The whole lines of the log there: a copy that was cut off ends within one."""
+    if AUDIT_FILE not in place.names():
+        return b""
+    with place.store.open_input_stream(place.at(AUDIT_FILE)) as stream:
+        there = bytes(stream.read())
+    return there[: there.rfind(b"\n") + 1]
 
 
 def _missing(reports: Path, place: CopyPlace, named: list[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -210,7 +211,10 @@ def run(
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    return print_result(run_all(choose_call(settings, choice, jobs), Approval() if apply_too else None), output_format)
+    call = choose_call(settings, choice, jobs)
+    if apply_too:
+        call = replace(call, options=f"--apply {call.options}".rstrip())
+    return print_result(run_all(call, Approval() if apply_too else None), output_format)
 
 
 def build_call(settings: Settings, tables: tuple[str, ...]) -> Call:
@@ -223,7 +227,10 @@ def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1) -> Call:
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
     config = settings.load()
-    return Call(config, str(settings.config_path), config.choose(choice), jobs=jobs)
+    options = f"--jobs {jobs}" if jobs > 1 else ""
+    return Call(
+        config, str(settings.config_path), config.choose(choice), jobs=jobs, choice=choice.command_text, options=options
+    )
 
 
 def _call_of_props(settings: Settings, props: Path, choice: TableChoice, source_limit: int | None) -> Call:

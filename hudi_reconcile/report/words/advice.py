@@ -33,7 +33,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.CLEAN | Outcome.CORRECTED if run["command"] != "undo" and not any(map(has_gaps, concerned)):
             return Advice("Nothing to do.")
         case Outcome.CLEAN | Outcome.CORRECTED | Outcome.PULLED:
-            return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_tables(run, concerned)}"))
+            return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_choice(run, concerned)}"))
         case Outcome.APPROVED:
             runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
             return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
@@ -98,12 +98,12 @@ def _config_first(run: Document) -> tuple[str, ...]:
 
 
 def _rule_advice(run: Document, tables: Sequence[Document]) -> Advice:
-    tool, which = command_prefix(run), _tables(run, tables)
+    tool, which = command_prefix(run), _choice(run, tables)
     if {rule["check"] for rule in of_status(tables, "fail")} & {"drift", "total"}:
         return Advice(
             "Source and lake differ: compare, then look at the plan:", (f"{tool} sweep{which}", f"{tool} plan latest")
         )
-    again = f"{tool} {run['command']}{which}"
+    again = _again(run, tables)
     return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
 
 
@@ -140,16 +140,21 @@ def _waits_for_word(table: Document) -> bool:
 
 def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
-    again = f"{command_prefix(run)} {run['command']}{_tables(run, tables)}{_budget(tables)}"
+    rest = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and open_drift(table)]
+    plan = (f"{command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
+    look_at = f"look at the plan of {list_text([table['name'] for table in rest])}:" if rest else ""
+    again = f"{_again(run, tables)}{_budget(tables)}"
     if run["command"] == "apply":
-        again = f"{command_prefix(run)} sweep{_tables(run, tables)}"
+        again = f"{command_prefix(run)} sweep{_choice(run, tables)}"
     if not fixes:
-        return Advice("See the reasons below, then run again:", (again,))
+        return Advice(f"See the reasons below, then run again{f', and {look_at}' if rest else ':'}", (again, *plan))
     if run["outcome"] == Outcome.REFUSED.value:
-        return Advice(" ".join(dict.fromkeys(fixes)))
+        return Advice(" ".join([*dict.fromkeys(fixes), *([f"Then {look_at}"] if rest else [])]), plan)
     more = f" ({count_text(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
     words, look = _of_held(run, tables)
-    return Advice(f"{fixes[0]}{more}{words}; then:", (*look, again))
+    return Advice(
+        f"{fixes[0]}{more}{words}; then{f' run again, and {look_at}' if rest else ':'}", (*look, again, *plan)
+    )
 
 
 def _of_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str, ...]]:
@@ -175,6 +180,18 @@ def _budget(tables: Sequence[Document]) -> str:
         return ""
     named = "".join(f" --where-partition {shlex.quote(path)}" for path in spent["partitions"])
     return f"{named} --budget {spent['budget']}"
+
+
+def _again(run: Document, tables: Sequence[Document]) -> str:
+    """The same command on these tables, with the options that it was given."""
+    options = run.get("provenance", {}).get("options", "")
+    return f"{command_prefix(run)} {run['command']}{_choice(run, tables)}{' ' * bool(options)}{options}"
+
+
+def _choice(run: Document, tables: Sequence[Document]) -> str:
+    """As `_tables`; where they are all of the run, what its command line said, which may leave out some of the config."""
+    said = run.get("provenance", {}).get("choice", "") if len(tables) == len(run["tables"]) else ""
+    return f" {said}" if said else _tables(run, tables)
 
 
 def _tables(run: Document, tables: Sequence[Document]) -> str:

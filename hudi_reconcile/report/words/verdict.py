@@ -17,7 +17,9 @@ _PLAIN_VERDICTS = {
     Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written to it.",
     Outcome.USAGE: "The call does not fit {}. Nothing was done.",
 }
+_STOPPED = (Outcome.USAGE, Outcome.REFUSED, Outcome.UNVERIFIED)
 _WENT_ON = frozenset({Outcome.CORRECTED.value, Outcome.INCOMPLETE.value})
+_MISFIT_AMONG_OTHERS = "The call does not fit {}. Nothing was done there."
 _STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
 
 
@@ -74,7 +76,7 @@ def verdict(run: Document) -> str:
         return _checked(concerned, names)
     rules = f" {told}" if (told := rules_sentence(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        return f"{_plain_verdict(outcome, concerned).format(names)}{_carried(concerned)}{rules}{_others(run)}"
+        return f"{_plain_verdict(outcome, run, concerned).format(names)}{_carried(concerned)}{_beside(run)}{rules}{_others(run)}"
     if outcome is Outcome.CORRECTED:
         return f"{_corrected(concerned, names, run['command'])}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
@@ -83,7 +85,19 @@ def verdict(run: Document) -> str:
         return f"{_drifted(concerned)}{_rest(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_left_over(concerned)} of {names}.{_drift_after_apply(concerned)}"
-    return f"{_not_verified(run, concerned, names)}{rules}{_others(run)}"
+    return f"{_not_verified(run, concerned, names)}{_stopped_too(run)}{rules}{_others(run)}"
+
+
+def _beside(run: Document) -> str:
+    """Of tables that ended otherwise than the run: what was compared and differs, and what has no verdict either."""
+    found = sum(sum(open_drift(one).values()) for one in run["tables"] if one["outcome"] != run["outcome"])
+    return f"{f' In what was compared, {_differ(found)}.' if found else ''}{_stopped_too(run)}"
+
+
+def _stopped_too(run: Document) -> str:
+    grave = {one.value for one in _STOPPED} - {run["outcome"]}
+    names = [table["name"] for table in run["tables"] if table["outcome"] in grave]
+    return f" Stopped too, for other reasons: {list_text(names)}." if names else ""
 
 
 def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
@@ -212,8 +226,10 @@ def figure(value: object) -> str:
 # Sentences
 
 
-def _plain_verdict(outcome: Outcome, tables: Sequence[Document]) -> str:
-    """A pull of the same run may have written before a guard stopped the corrections."""
+def _plain_verdict(outcome: Outcome, run: Document, tables: Sequence[Document]) -> str:
+    """A pull of the same run may have written before a guard stopped the corrections; other tables may have been worked on."""
+    if outcome is Outcome.USAGE and len(tables) < len(run["tables"]):
+        return _MISFIT_AMONG_OTHERS
     pulled = any((table.get("pull") or {}).get("rows") for table in tables)
     return _STOPPED_AFTER_PULL if pulled and outcome is Outcome.REFUSED else _PLAIN_VERDICTS[outcome]
 

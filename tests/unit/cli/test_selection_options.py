@@ -112,3 +112,11 @@ def test_tag_that_stands_twice_is_an_error_of_its_line(capsys: pytest.CaptureFix
     found = called(capsys, "config", "validate")
 
     assert found["error"]["problems"] == ["reconcile.yaml:4: tables[0].tags: holds an entry twice"]
+
+
+def test_command_to_run_again_has_the_words_that_were_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["run", "--apply", "--jobs", "2", "-t", "order*", "--exclude", "order_lines"])
+
+    told = capsys.readouterr().out.splitlines()
+
+    assert "  hudi-reconcile run -t 'order*' --exclude order_lines --apply --jobs 2" in told

@@ -72,6 +72,26 @@ def test_copy_that_was_changed_in_the_store_is_a_flaw(reports: Path, tmp_path: P
     assert [(flaw.run_id, "report.html" in flaw.what) for flaw in verify(tmp_path / "back").flaws] == [(run_id, True)]
 
 
+def test_log_that_another_reports_copied_or_that_holds_lines_lost_here_stays_as_it_is(
+    reports: Path, tmp_path: Path
+) -> None:
+    place = place_of(f"file://{tmp_path}/far")
+    leave_run(reports, 1)
+    leave_run(reports, 2)
+    copy_runs(reports, place)
+    kept = (tmp_path / "far" / "audit.jsonl").read_bytes()
+    reports.rename(tmp_path / "lost")
+    other = leave_run(reports, 3)
+
+    with pytest.raises(EvidenceError, match="not the beginning of"):
+        copy_runs(reports, place)
+
+    assert (tmp_path / "far" / "audit.jsonl").read_bytes() == kept
+    assert not (tmp_path / "far" / other).exists()
+    fetch_runs(place, tmp_path / "back")
+    assert verify(tmp_path / "back").flaws == []
+
+
 def test_store_that_cannot_be_written_is_named_without_its_address(reports: Path, tmp_path: Path) -> None:
     leave_run(reports, 1)
     (tmp_path / "far").write_text("a file in the way")

@@ -12,7 +12,7 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Corrections, Guard, Pulled, Unverified
+from hudi_reconcile.core.result_parts import Corrections, Failure, Guard, Pulled, Unverified
 from hudi_reconcile.report.safe import visible, visible_value
 from hudi_reconcile.report.text import consumer_text, past_run_lines, past_tables_text, plan_text
 from hudi_reconcile.report.words.advice import advice
@@ -356,3 +356,40 @@ def test_rules_that_failed_are_told_beside_a_table_that_a_guard_stopped() -> Non
     told = verdict(run_of("run", CORRECTED_NIGHT, TableResult("items", Outcome.REFUSED)))
 
     assert told == ("Refused: a guard stopped items. Nothing was written to it. orders: 1 of 2 rules failed: r-fail.")
+
+
+MISFIT = TableResult(
+    "missing", Outcome.USAGE, error=Failure("UsageError", "there is no public.nope", "mend the config")
+)
+
+
+def test_call_that_does_not_fit_one_table_hides_neither_the_drift_nor_the_stop_of_others() -> None:
+    refused = TableResult("mixed", Outcome.REFUSED, error=Failure("RefusedError", "no", "look"))
+    run = run_of("sweep", MISFIT, ORDERS, refused)
+
+    assert verdict(run) == (
+        "The call does not fit missing. Nothing was done there. In what was compared, 9 rows differ. "
+        "Stopped too, for other reasons: mixed."
+    )
+    found = advice(run)
+    assert found.sentence == "missing: mend the config; then run again, and look at the plan of orders:"
+    tool = "hudi-reconcile -c shop/reconcile.yaml"
+    assert found.commands == (f"{tool} sweep -t missing", f"{tool} plan {run['run_id']}")
+    assert verdict(run_of("sweep", MISFIT)) == "The call does not fit missing. Nothing was done."
+
+
+def test_table_that_could_not_be_compared_does_not_hide_that_others_were_stopped() -> None:
+    unsure = replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(Unverified("segment", "7", "moved", "sweep"),))
+
+    assert verdict(run_of("sweep", unsure, MISFIT)).endswith("Stopped too, for other reasons: missing.")
+
+
+def test_command_to_run_again_is_the_one_that_was_typed_with_its_tables_and_options() -> None:
+    broken = replace(MISFIT, outcome=Outcome.UNVERIFIED)
+    run = run_of("run", broken)
+    run = {**run, "provenance": {**run["provenance"], "choice": "-t 'shop_*'", "options": "--apply --jobs 2"}}
+    beside = {**run_of("run", broken, ORDERS), "provenance": run["provenance"]}
+
+    tool = "hudi-reconcile -c shop/reconcile.yaml"
+    assert advice(run).commands == (f"{tool} run -t 'shop_*' --apply --jobs 2",)
+    assert advice(beside).commands[0] == f"{tool} run -t missing --apply --jobs 2"
