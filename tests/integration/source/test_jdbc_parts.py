@@ -117,7 +117,7 @@ def test_parts_of_skewed_keys_are_even_and_hold_every_row_once(
         with planned(spark, database, key) as (plan, sizes, once):
             uneven = max(sizes) * len(sizes) / sum(sizes)
         shown = (product, name, plan.how, len(sizes), min(sizes), max(sizes), uneven)
-        log.info("| %s | %s | %s | %d | %d to %d | %.2f |", *shown)  # of docs/jdbc.md: --log-cli-level=INFO shows it
+        log.info("| %s | %s | %s | %d | %d to %d | %.2f |", *shown)  # of docs/parts.md: --log-cli-level=INFO shows it
         assert (plan.how, len(plan.parts)) == ("hash" if key == ("raw",) else "rank", PARTS), (name, plan)
         assert uneven <= 1.5, (name, sizes, plan)
         assert once, (name, sizes)
