@@ -56,8 +56,8 @@ class Call:
     """What a command was called on: the config, the file it came from as typed, and the chosen tables.
 
     `props` is the properties file that the config was made of, where there is no config file. `jobs` is how many tables
-    are worked on at a time, at the most. `choice` and `options` are what the command line said of tables, and what else the
-    same command needs again; both are texts to paste.
+    are worked on at a time, at the most. `choice` and `options` are the arguments by which the command line chose the
+    tables, and the others that the same command needs when it is run again.
     """
 
     config: Config
@@ -65,8 +65,8 @@ class Call:
     tables: tuple[TableConfig, ...]
     props: str | None = None
     jobs: int = 1
-    choice: str = ""
-    options: str = ""
+    choice: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     def without_limits(self) -> Call:
         """The call without its config's time limits, for what people do by hand to set a table right."""
@@ -162,7 +162,7 @@ def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
         "uid": who.uid,
         "audit_head_before": folder.head_before,
         **({} if call.props is None else {"props": call.props}),
-        **{name: text for name, text in (("choice", call.choice), ("options", call.options)) if text},
+        **{name: list(words) for name, words in (("choice", call.choice), ("options", call.options)) if words},
     }
 
 

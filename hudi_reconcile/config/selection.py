@@ -6,7 +6,6 @@ What matches nothing is an error and never an empty set: a command that does not
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -49,18 +48,17 @@ class TableChoice:
         return taken and not any(matches(one, name) for one in self.excludes for name in names)
 
     @property
-    def words(self) -> tuple[tuple[str, str], ...]:
-        """Each option of the command line with its value."""
+    def _options(self) -> tuple[tuple[str, str], ...]:
         options = (("-t", self.patterns), ("--tag", self.tags), ("--exclude", self.excludes))
         return tuple((option, value) for option, values in options for value in values)
 
     @property
-    def command_text(self) -> str:
-        """The options as a shell takes them."""
-        return " ".join(f"{option} {shlex.quote(value)}" for option, value in self.words)
+    def arguments(self) -> tuple[str, ...]:
+        """The choice as arguments of a command line."""
+        return tuple(word for option in self._options for word in option)
 
     def __str__(self) -> str:
-        return " ".join(f"{option} {value!r}" for option, value in self.words)
+        return " ".join(f"{option} {value!r}" for option, value in self._options)
 
 
 def is_pattern(text: str) -> bool:

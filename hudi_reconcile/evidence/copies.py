@@ -56,13 +56,14 @@ def copy_runs(reports: Path, place: CopyPlace) -> tuple[str, ...]:
     try:
         with file_lock(reports / STORE_LOCK):  # a purge removes no run half way, and the log is whole
             log = (reports / AUDIT_FILE).read_bytes()
-            if not log.startswith(_read_log(place)):
+            there = place.names()
+            if not log.startswith(_read_log(place, there)):
                 raise EvidenceError(
                     f"the log there is not the beginning of {reports / AUDIT_FILE}; nothing was copied",
-                    fix="name a folder of its own for each `reports`; where this log lost lines, keep the copies as they are",
+                    fix="name a folder of its own for each `reports`, and a new one where this log lost lines",
                 )
             named = [str(line.get("run_id", "")) for line in read_records(reports / AUDIT_FILE)]
-            missing = list(_missing(reports, place, named))
+            missing = list(_missing(reports, place, named, there))
             for run_id in missing:
                 _copy_run(reports / run_id, run_id, place)
             _write(place, AUDIT_FILE, log)
@@ -86,17 +87,16 @@ def fetch_runs(place: CopyPlace, folder: Path) -> None:
         raise _failed(error) from error
 
 
-def _read_log(place: CopyPlace) -> bytes:
+def _read_log(place: CopyPlace, names: frozenset[str]) -> bytes:
     """The whole lines of the log there: a copy that was cut off ends within one."""
-    if AUDIT_FILE not in place.names():
+    if AUDIT_FILE not in names:
         return b""
     with place.store.open_input_stream(place.at(AUDIT_FILE)) as stream:
         there = bytes(stream.read())
     return there[: there.rfind(b"\n") + 1]
 
 
-def _missing(reports: Path, place: CopyPlace, named: list[str]) -> Iterator[str]:
-    there = place.names()
+def _missing(reports: Path, place: CopyPlace, named: list[str], there: frozenset[str]) -> Iterator[str]:
     for run_id in dict.fromkeys(named):
         if is_run_id(run_id) and (reports / run_id).is_dir() and not _is_whole(place, run_id, there):
             yield run_id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -211,9 +210,7 @@ def run(
     from hudi_reconcile.app.commands import run_all  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
-    call = choose_call(settings, choice, jobs)
-    if apply_too:
-        call = replace(call, options=f"--apply {call.options}".rstrip())
+    call = choose_call(settings, choice, jobs, ("--apply",) * apply_too)
     return print_result(run_all(call, Approval() if apply_too else None), output_format)
 
 
@@ -222,15 +219,13 @@ def build_call(settings: Settings, tables: tuple[str, ...]) -> Call:
     return choose_call(settings, TableChoice(tables))
 
 
-def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1) -> Call:
-    """The call on the tables of `-t`, `--tag` and `--exclude`, so many of them side by side."""
+def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1, options: tuple[str, ...] = ()) -> Call:
+    """The call on the tables of `-t`, `--tag` and `--exclude`, so many of them side by side; `options` as `Call` has them."""
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
 
     config = settings.load()
-    options = f"--jobs {jobs}" if jobs > 1 else ""
-    return Call(
-        config, str(settings.config_path), config.choose(choice), jobs=jobs, choice=choice.command_text, options=options
-    )
+    chosen, again = config.choose(choice), (*options, *(("--jobs", str(jobs)) if jobs > 1 else ()))
+    return Call(config, str(settings.config_path), chosen, jobs=jobs, choice=choice.arguments, options=again)
 
 
 def _call_of_props(settings: Settings, props: Path, choice: TableChoice, source_limit: int | None) -> Call:

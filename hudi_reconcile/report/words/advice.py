@@ -122,7 +122,7 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
             )
         else:
             free.append(table)
-    planned = [one for one in free if one["corrections"]["upserts"] + one["corrections"]["deletes"]]
+    planned = [one for one in free if _has_plan(one)]
     words = [f"{tool} approve {run_id}{_tables(run, planned)} --as NAME"] if any(map(_waits_for_word, planned)) else []
     apply = [*words, f"{tool} apply {run_id}{_tables(run, planned)}"] if planned else []
     if said:
@@ -134,13 +134,19 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
     return Advice(f"Look at the plan, {then}", (look, *apply))
 
 
+def _has_plan(table: Document) -> bool:
+    return bool(table["corrections"]["upserts"] + table["corrections"]["deletes"])
+
+
 def _waits_for_word(table: Document) -> bool:
     return bool(table["provenance"].get("require_approval") == "true")
 
 
 def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
-    rest = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and open_drift(table)]
+    rest = [
+        one for one in run["tables"] if one["outcome"] == Outcome.DRIFT.value and open_drift(one) and _has_plan(one)
+    ]
     plan = (f"{command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
     look_at = f"look at the plan of {list_text([table['name'] for table in rest])}:" if rest else ""
     again = f"{_again(run, tables)}{_budget(tables)}"
@@ -184,14 +190,17 @@ def _budget(tables: Sequence[Document]) -> str:
 
 def _again(run: Document, tables: Sequence[Document]) -> str:
     """The same command on these tables, with the options that it was given."""
-    options = run.get("provenance", {}).get("options", "")
-    return f"{command_prefix(run)} {run['command']}{_choice(run, tables)}{' ' * bool(options)}{options}"
+    return f"{command_prefix(run)} {run['command']}{_choice(run, tables)}{_arguments(run, 'options')}"
 
 
 def _choice(run: Document, tables: Sequence[Document]) -> str:
     """As `_tables`; where they are all of the run, what its command line said, which may leave out some of the config."""
-    said = run.get("provenance", {}).get("choice", "") if len(tables) == len(run["tables"]) else ""
-    return f" {said}" if said else _tables(run, tables)
+    return _tables(run, tables) or _arguments(run, "choice")
+
+
+def _arguments(run: Document, name: str) -> str:
+    """Arguments that the run's provenance keeps. Quoted here: evidence that was forged must not become another command."""
+    return "".join(f" {shlex.quote(str(word))}" for word in run.get("provenance", {}).get(name, ()))
 
 
 def _tables(run: Document, tables: Sequence[Document]) -> str:

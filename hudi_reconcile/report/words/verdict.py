@@ -17,7 +17,7 @@ _PLAIN_VERDICTS = {
     Outcome.REFUSED: "Refused: a guard stopped {}. Nothing was written to it.",
     Outcome.USAGE: "The call does not fit {}. Nothing was done.",
 }
-_STOPPED = (Outcome.USAGE, Outcome.REFUSED, Outcome.UNVERIFIED)
+_STOPPED = frozenset({Outcome.USAGE.value, Outcome.REFUSED.value})  # one that is unverified is the run's own ending
 _WENT_ON = frozenset({Outcome.CORRECTED.value, Outcome.INCOMPLETE.value})
 _MISFIT_AMONG_OTHERS = "The call does not fit {}. Nothing was done there."
 _STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
@@ -90,13 +90,16 @@ def verdict(run: Document) -> str:
 
 def _beside(run: Document) -> str:
     """Of tables that ended otherwise than the run: what was compared and differs, and what has no verdict either."""
-    found = sum(sum(open_drift(one).values()) for one in run["tables"] if one["outcome"] != run["outcome"])
-    return f"{f' In what was compared, {_differ(found)}.' if found else ''}{_stopped_too(run)}"
+    return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_stopped_too(run)}"
+
+
+def _known_drift(tables: Sequence[Document]) -> str:
+    found = sum(sum(open_drift(table).values()) for table in tables)
+    return f" In what was compared, {_differ(found)}." if found else ""
 
 
 def _stopped_too(run: Document) -> str:
-    grave = {one.value for one in _STOPPED} - {run["outcome"]}
-    names = [table["name"] for table in run["tables"] if table["outcome"] in grave]
+    names = [one["name"] for one in run["tables"] if one["outcome"] in _STOPPED - {run["outcome"]}]
     return f" Stopped too, for other reasons: {list_text(names)}." if names else ""
 
 
@@ -114,9 +117,7 @@ def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
     if tables and not others:
         return _of_compared(tables)
     names = list_text([table["name"] for table in others]) if others else names
-    found = sum(sum(open_drift(table).values()) for table in run["tables"])
-    known = f" In what was compared, {_differ(found)}." if found else ""
-    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{known}"
+    return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{_known_drift(run['tables'])}"
 
 
 def _only_rules(table: Document) -> bool:

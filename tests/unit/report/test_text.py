@@ -387,9 +387,14 @@ def test_table_that_could_not_be_compared_does_not_hide_that_others_were_stopped
 def test_command_to_run_again_is_the_one_that_was_typed_with_its_tables_and_options() -> None:
     broken = replace(MISFIT, outcome=Outcome.UNVERIFIED)
     run = run_of("run", broken)
-    run = {**run, "provenance": {**run["provenance"], "choice": "-t 'shop_*'", "options": "--apply --jobs 2"}}
+    run = {
+        **run,
+        "provenance": {**run["provenance"], "choice": ["-t", "shop_*"], "options": ["--apply", "--jobs", "2"]},
+    }
     beside = {**run_of("run", broken, ORDERS), "provenance": run["provenance"]}
 
     tool = "hudi-reconcile -c shop/reconcile.yaml"
     assert advice(run).commands == (f"{tool} run -t 'shop_*' --apply --jobs 2",)
     assert advice(beside).commands[0] == f"{tool} run -t missing --apply --jobs 2"
+    forged = {**run, "provenance": {**run["provenance"], "options": ["; rm -rf x"]}}
+    assert advice(forged).commands == (f"{tool} run -t 'shop_*' '; rm -rf x'",)
