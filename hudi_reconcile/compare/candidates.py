@@ -73,6 +73,11 @@ def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet
     return place_rows(frame, "lake", shape, segments, f"{SEQNO} as seqno")
 
 
+def lake_digests(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
+    """Key and digest of the lake's rows of some segments, one line per copy."""
+    return place_rows(frame, "lake", shape, segments, f"{digest_of('lake', shape)} as lake_digest")
+
+
 def is_worth_picking(keys: DataFrame, segments: SegmentSet) -> bool:
     """Whether the rows of these keys are to be picked before rows are grouped: few keys in many segments; one small job.
 

@@ -50,7 +50,18 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.ports import Corrective, Frame, KeysOf, Look, OneSided, RowFiles, SegmentDigest, WholeLake
+from hudi_reconcile.core.tables.values import count_parts
+from hudi_reconcile.ports import (
+    Corrective,
+    Frame,
+    KeysOf,
+    Look,
+    OneSided,
+    RowFiles,
+    SegmentDigest,
+    StatusCounts,
+    WholeLake,
+)
 from hudi_reconcile.sql.record_keys import text_literal
 
 
@@ -157,16 +168,17 @@ class SparkComparer:
 
     def profile_drift(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift lies; two small jobs."""
-        drift = corrections.planned_keys(_frame(frame))
+        drift = corrections.planned_keys(_frame(frame)).coalesce(count_parts(rows))
         counted = count_cells(drift, timed=timed)
         cells, other_rows = fullest_cells(counted, rows)
         totals = totals_of(drift, reached_micros, timed=timed, segments=list_segments(self._shape.segmentation))
         return replace(totals, cells=cells, other_rows=other_rows, days=count_days(counted), heat=count_heat(counted))
 
-    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
-        """Every planned correction held against both sides; materialised."""
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
+        """Every planned correction held against both sides; kept by the first job over it."""
         planned = corrections.hold_plan(_frame(plan), self._shape)
-        return Frame(corrections.recheck(planned, *self._images_of(planned, look, segments), self._shape))
+        found = corrections.recheck(planned, *self._images_of(planned, look, segments), self._shape)
+        return Frame(found if rows is None else found.coalesce(count_parts(rows)))
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""
@@ -203,26 +215,30 @@ class SparkComparer:
         around = self._versions((before, at), self.find_segments(plan))
         return Frame(corrections.find_rewritten(_frame(plan), action, around, self._shape))
 
-    def find_newest_seq(self, rechecked: Frame) -> int | None:
-        """The greatest read sequence among the lake's rows that these corrections replace; one job."""
-        return corrections.find_newest_seq(_frame(rechecked))
+    def count_statuses(self, rechecked: Frame) -> StatusCounts:
+        """The rechecked corrections counted; one job."""
+        return corrections.count_statuses(_frame(rechecked))
 
-    def build_corrective(self, rechecked: Frame, status: str = corrections.READY) -> Corrective:
+    def build_corrective(
+        self, rechecked: Frame, status: str = corrections.READY, *, rows: int | None = None
+    ) -> Corrective:
         """The ready corrections, or the doubled ones."""
-        rows = _frame(rechecked).where(F.col("status") == status)
+        found = _frame(rechecked).where(F.col("status") == status)
         return Corrective(
-            upserts=Frame(rows.where(F.col("action") == "upsert").select("source_row.*")),
-            deletes=Frame(rows.where(F.col("action") == "delete").select("lake_row.*")),
-            expected=Frame(corrections.expected_versions(rows, self._shape)),
+            upserts=Frame(found.where(F.col("action") == "upsert").select("source_row.*")),
+            deletes=Frame(found.where(F.col("action") == "delete").select("lake_row.*")),
+            expected=Frame(corrections.expected_versions(found, self._shape)),
+            rows=rows,
         )
 
     def read_back(
-        self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
+        self, rechecked: Frame, lake: Frame, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
     ) -> Frame:
-        """What the lake really shows for the corrections of these statuses; materialised."""
-        rows = _frame(rechecked)
-        images = self._images_of(rows, look, segments)
-        return Frame(corrections.read_back(rows, images, tuple(written), self._shape))
+        """What the lake really shows for the corrections of these statuses; kept by the first job over it."""
+        rows, shown = _frame(rechecked), candidates.lake_digests(_frame(lake), self._shape, segments)
+        if candidates.is_worth_picking(rows, segments):
+            shown = candidates.pick_images(shown, rows, self._shape)
+        return Frame(corrections.read_back(rows, shown, tuple(written), self._shape))
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""

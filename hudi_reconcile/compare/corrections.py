@@ -14,7 +14,8 @@ from hudi_reconcile.compare.equality import canonical_value
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import READ_SEQ
-from hudi_reconcile.ports import HELD_RULES
+from hudi_reconcile.ports import HELD_RULES, StatusCounts
+from hudi_reconcile.sql.record_keys import text_literal
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
 DOUBLED, LANDED, HELD = "doubled", "landed", "held"
@@ -37,7 +38,7 @@ def hold_plan(plan: DataFrame, shape: ComparisonShape) -> DataFrame:
 
 
 def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
-    """Hold every planned key against both sides as they are now. Materialised; one row per correction.
+    """Hold every planned key against both sides as they are now; kept by the first job over it. One row per correction.
 
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
     longer the one that was compared, or is there twice, or a row to be deleted is there again. `ready` keys may be written,
@@ -57,7 +58,7 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Comparis
     doubled = F.size("planned_seqnos") > 1
     status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
     no_rules = F.array().cast("array<string>")
-    return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=True)
+    return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=False)
 
 
 def hold(rechecked: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
@@ -75,24 +76,25 @@ def hold(rechecked: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataF
     return marked.select(*rechecked.columns).localCheckpoint(eager=True)
 
 
-def read_back(
-    rechecked: DataFrame, sides: tuple[DataFrame, DataFrame], written: Collection[str], shape: ComparisonShape
-) -> DataFrame:
-    """What the lake really shows for the keys of the written statuses: `applied` or `failed`; the others stay. Materialised.
+def read_back(rechecked: DataFrame, lake: DataFrame, written: Collection[str], shape: ComparisonShape) -> DataFrame:
+    """What the lake really shows for the keys of the written statuses: `applied` or `failed`; the others stay.
 
-    The commit's own statistics do not tell that the merge ignored a row, so the rows are read.
-    The source is not asked again: what counts is the image that was to be written.
+    `lake` has the key and `lake_digest` of each copy. The commit's own statistics do not tell that the merge ignored a row, so
+    the rows are read. The source is not asked again: what counts is the image that was to be written.
     """
-    source, lake = sides
-    digest = F.col("source_digest").alias("written_digest")
-    wanted = rechecked.select("segment", *shape.key_names, "action", digest, "status", "rules")
-    now = by_key(source.limit(0), lake, shape, wanted).where(F.col("action").isNotNull())
-    copies = F.col("lake_copies")
-    upserted = (copies == 1) & F.col("lake_digest").eqNullSafe(F.col("written_digest"))
-    done = F.when(F.col("action") == "delete", copies == 0).otherwise(upserted)
-    shown = F.when(done, APPLIED).otherwise(FAILED)
-    status = F.when(F.col("status").isin(*written), shown).otherwise(F.col("status"))
-    return now.select(*shape.key_names, status.alias("status"), "rules").localCheckpoint(eager=True)
+    told = ("action", "source_digest", "status", "rules")
+    heap = rechecked.select("segment", *shape.key_names, *told).unionByName(lake, allowMissingColumns=True)
+    facts = ", ".join(f"first({name}, true) as {name}" for name in told)
+    grouped = heap.groupBy("segment", *shape.key_names).agg(
+        F.expr(f"struct({facts}, count(lake_digest) as copies, max(lake_digest) as lake_digest) as facts")
+    )
+    right = (
+        "if(facts.action = 'delete', facts.copies = 0, facts.copies = 1 and facts.lake_digest <=> facts.source_digest)"
+    )
+    is_written = f"facts.status in ({', '.join(map(text_literal, written))})" if written else "false"
+    status = f"if({is_written}, if({right}, '{APPLIED}', '{FAILED}'), facts.status) as status"
+    shown = grouped.where("facts.action is not null").selectExpr(*shape.key_names, status, "facts.rules as rules")
+    return shown.localCheckpoint(eager=False)
 
 
 def count_by(frame: DataFrame, column: str) -> dict[str, int]:
@@ -100,14 +102,19 @@ def count_by(frame: DataFrame, column: str) -> dict[str, int]:
     return {row[0]: row["count"] for row in frame.groupBy(F.col(column).cast("string")).count().collect()}
 
 
-def find_newest_seq(rechecked: DataFrame) -> int | None:
-    """The greatest read sequence of the lake's rows that are to be replaced; None where there is none, or no such column."""
-    if READ_SEQ not in rechecked.select("lake_row.*").columns:
-        return None
-    greatest: int | None = (
-        rechecked.where(F.col("status").isin(*WRITTEN)).agg(F.max(f"lake_row.{READ_SEQ}")).collect()[0][0]
+def count_statuses(rechecked: DataFrame) -> StatusCounts:
+    """The corrections by status, and what is to be known of those that may be written. One job."""
+    has_seq = READ_SEQ in rechecked.select("lake_row.*").columns
+    facts = ("count(1) as rows", "count_if(action = 'delete') as deletes")
+    newest = f"max(lake_row.{READ_SEQ}) as seq" if has_seq else "cast(null as bigint) as seq"
+    each = rechecked.groupBy("status").agg(F.expr(f"struct({', '.join((*facts, newest))}) as facts")).collect()
+    found = {row["status"]: row["facts"] for row in each}
+    open_ones = [found[status] for status in WRITTEN if status in found]
+    return StatusCounts(
+        rows={status: int(facts["rows"]) for status, facts in found.items()},
+        deletes=sum(int(facts["deletes"]) for facts in open_ones),
+        newest_seq=max((int(facts["seq"]) for facts in open_ones if facts["seq"] is not None), default=None),
     )
-    return greatest
 
 
 def expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:

@@ -5,6 +5,7 @@ Only this module calls Hudi's Java classes for the timeline; their names change 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.lake_failures import JavaCause, describe_causes
+from hudi_reconcile.core.safe_text import parse_json
 
 _HUDI = "org.apache.hudi"
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -26,12 +28,21 @@ _SERVICES = frozenset({"COMPACT", "LOG_COMPACT", "CLUSTER"})
 
 @dataclass(frozen=True, slots=True)
 class TimelineAction:
-    """One entry of the timeline. `completed` is None while it is requested or in flight; `java` is Hudi's own object."""
+    """One entry of the timeline. `completed` is None while it is requested or in flight.
+
+    `line` is Hudi's own list of such entries, in which this one has its `place`.
+    """
 
     requested: str
     completed: str | None
     action: str
-    java: Any = field(compare=False, repr=False, default=None)
+    line: Any = field(compare=False, repr=False, default=None)
+    place: int = field(compare=False, repr=False, default=0)
+
+    @property
+    def java(self) -> Any:
+        """Hudi's own object; a call to the JVM."""
+        return self.line.get(self.place)
 
 
 class Timeline:
@@ -60,7 +71,7 @@ class Timeline:
 
     def pending(self) -> tuple[TimelineAction, ...]:
         """Everything requested or in flight, oldest first."""
-        found = _actions(self._active.filterInflightsAndRequested())
+        found = list_actions(self._active.filterInflightsAndRequested())
         return tuple(replace(one, action=CLUSTERING) if self._plans_clustering(one) else one for one in found)
 
     def _plans_clustering(self, action: TimelineAction) -> bool:
@@ -75,12 +86,12 @@ class Timeline:
 
     def completed(self) -> tuple[TimelineAction, ...]:
         """Completed writes (table services included), newest completion first."""
-        done = _actions(self._active.getCommitsTimeline().filterCompletedInstants())
+        done = list_actions(self._active.getCommitsTimeline().filterCompletedInstants())
         return tuple(sorted(done, key=lambda action: action.completed or "", reverse=True))
 
     def rollbacks(self) -> frozenset[str]:
         """Requested times of the rollbacks that were planned or made, but for archived ones."""
-        return frozenset(str(one.requestedTime()) for one in self._active.getRollbackTimeline().getInstants())
+        return frozenset(one.requested for one in list_actions(self._active.getRollbackTimeline()))
 
     def is_service(self, action: TimelineAction) -> bool:
         """True where the completed action is a compaction or a clustering."""
@@ -93,7 +104,7 @@ class Timeline:
         """
         line = self._archived() if archived else self._active
         commits = line.getCommitsTimeline().filterCompletedInstants()
-        found = sorted(_actions(commits), key=lambda action: action.completed or "", reverse=True)
+        found = sorted(list_actions(commits), key=lambda action: action.completed or "", reverse=True)
         for action in found[:newest]:
             try:
                 value = commits.readCommitMetadata(action.java).getMetadata(key)
@@ -118,7 +129,7 @@ class Timeline:
         """
         line = self._active.getCleanerTimeline()
         try:
-            found = [self._kept(line, one) for one in _actions(line)]
+            found = [self._kept(line, one) for one in list_actions(line)]
         except Py4JJavaError as error:
             raise unreadable_error(self._path, "what the cleaner kept", error) from error
         return max(found, default=None)
@@ -134,7 +145,7 @@ class Timeline:
         """Completed writes that were moved to the archive."""
         line = self._client.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants()
         active = {action.requested for action in self.completed()}
-        return tuple(one for one in _actions(line) if one.requested not in active)
+        return tuple(one for one in list_actions(line) if one.requested not in active)
 
     def archived_upto(self) -> str | None:
         """The newest completion time of a write that was moved to the archive; None where none was."""
@@ -150,14 +161,15 @@ class Timeline:
         line = self._active.getSavePointTimeline().filterCompletedInstants()
         try:
             return {
-                one.requested: str(line.readSavepointMetadata(one.java).getSavepointedBy()) for one in _actions(line)
+                one.requested: str(line.readSavepointMetadata(one.java).getSavepointedBy())
+                for one in list_actions(line)
             }
         except Py4JJavaError as error:
             raise unreadable_error(self._path, "a savepoint", error) from error
 
     def drop_unfinished_savepoint(self, requested: str) -> None:
         """Remove what a killed process left of a savepoint at this instant: Hudi would refuse to make it again."""
-        for one in _actions(self._active.getSavePointTimeline().filterInflightsAndRequested()):
+        for one in list_actions(self._active.getSavePointTimeline().filterInflightsAndRequested()):
             if one.requested == requested:
                 self._active.deletePending(one.java)
 
@@ -165,7 +177,7 @@ class Timeline:
         """True where the cleaner has removed, or begun to remove, files that the snapshot at this instant needs."""
         plans = self._jvm.org.apache.hudi.common.util.CleanerUtils
         try:
-            for one in _actions(self._active.getCleanerTimeline()):
+            for one in list_actions(self._active.getCleanerTimeline()):
                 if one.requested <= requested:
                     continue  # planned before the snapshot was there: what it needs, the plan kept
                 kept = plans.getCleanerPlan(self._client, one.java).getEarliestInstantToRetain()
@@ -183,9 +195,10 @@ class Timeline:
 
     def properties(self) -> dict[str, str]:
         """The table's own properties, as in `hoodie.properties`."""
-        found = self._client.getTableConfig().getProps()
-        names = found.stringPropertyNames().toArray()
-        return {str(name): str(found.getProperty(name)) for name in names}
+        # As one text: Java would be asked for each name and each value.
+        mapper = self._jvm.com.fasterxml.jackson.databind.ObjectMapper()
+        found = parse_json(str(mapper.writeValueAsString(self._client.getTableConfig().getProps())))
+        return {str(name): value for name, value in found.items() if isinstance(value, str)}
 
 
 def newest_completion(archived: Iterable[TimelineAction], active: Iterable[TimelineAction]) -> str | None:
@@ -194,14 +207,40 @@ def newest_completion(archived: Iterable[TimelineAction], active: Iterable[Timel
     return max((one.completed or max(one.requested, oldest) for one in archived), default=None)
 
 
-def _actions(line: Any) -> tuple[TimelineAction, ...]:
+def list_actions(line: Any) -> tuple[TimelineAction, ...]:
+    """The instants of one of Hudi's timelines, in its order."""
     instants = line.getInstants()
+    # As one text: to ask each instant takes four calls, and a table that is pulled each night has a hundred of them.
+    found = parse_instants(str(instants.toString()))
+    if found is None:
+        found = tuple(map(_name_instant, map(instants.get, range(instants.size()))))
+    return tuple(replace(one, line=instants, place=place) for place, one in enumerate(found))
+
+
+def _name_instant(java: Any) -> TimelineAction:
+    done = java.getCompletionTime() if java.isCompleted() else None
+    return TimelineAction(str(java.requestedTime()), None if done is None else str(done), str(java.getAction()))
+
+
+_INSTANT = re.compile(r"\[(==>)?(\d+)__(?:(\d+)__)?([a-z]+)__(REQUESTED|INFLIGHT|COMPLETED)\]")
+
+
+def parse_instants(text: str) -> tuple[TimelineAction, ...] | None:
+    """The instants of a timeline from Hudi's own text of them; None where that is not as Hudi 1.2.0 writes it. Pure.
+
+    >>> planned, made = "[==>20260102__clean__REQUESTED]", "[20260101__20260103__commit__COMPLETED]"
+    >>> parse_instants(f"[{planned}, {made}]")  # doctest: +NORMALIZE_WHITESPACE
+    (TimelineAction(requested='20260102', completed=None, action='clean'),
+    TimelineAction(requested='20260101', completed='20260103', action='commit'))
+    """
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
     found = []
-    for place in range(instants.size()):
-        java = instants.get(place)
-        done = java.getCompletionTime() if java.isCompleted() else None
-        completed = None if done is None else str(done)
-        found.append(TimelineAction(str(java.requestedTime()), completed, str(java.getAction()), java))
+    for part in text[1:-1].split(", ") if text != "[]" else ():
+        match = _INSTANT.fullmatch(part)
+        if match is None or (match[1] is None) != (match[5] == "COMPLETED"):
+            return None
+        found.append(TimelineAction(match[2], match[3] if match[1] is None else None, match[4]))
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
-from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, count_parts
 from hudi_reconcile.lake.schema import as_table
 from hudi_reconcile.lake.timeline import WrittenKeys
 from hudi_reconcile.ports import Corrective
@@ -67,13 +67,13 @@ class BatchFacts:
 def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
     """The batch in the table's exact schema, checked.
 
-    Both frames are materialised: they are read several times, one in the middle of the commit, and must not move.
+    Both frames are kept by the count of their facts: they are read several times, one in the middle of the commit, and must
+    not move.
 
     Raises LakeError for other columns or a key that occurs twice, NotBuiltError for an upsert of a key the lake has twice.
     """
-    rows = exact_rows(batch, table).localCheckpoint()
-    expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    facts = count_batch_facts(rows, expected, table, F.col(READ_SEQ))
+    rows, expected = keep_exact(batch, table)
+    facts = count_batch_facts(rows, expected, table, READ_SEQ)
     check_facts(facts, table)
     marker = tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
@@ -108,6 +108,15 @@ def check_facts(facts: BatchFacts, table: LakeTable) -> None:
         )
 
 
+def keep_exact(batch: Corrective, table: LakeTable) -> tuple[DataFrame, DataFrame]:
+    """The exact rows and the exact versions, in few parts; kept by the first job over them."""
+    rows, expected = exact_rows(batch, table), exact_versions(cast("DataFrame", batch.expected), table)
+    if batch.rows is not None:
+        parts = count_parts(batch.rows)
+        rows, expected = rows.coalesce(parts), expected.coalesce(parts)
+    return rows.localCheckpoint(eager=False), expected.localCheckpoint(eager=False)
+
+
 def exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
     """Upserts and deletes in the table's own columns and types, told apart by `_hr_delete`."""
     upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
@@ -123,27 +132,26 @@ def exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
     return as_table(expected, wanted, table.path).distinct()
 
 
-def count_batch_facts(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: SparkColumn) -> BatchFacts:
-    """Count the batch against the expected versions, in one pass. `seq` is what no upsert may lack."""
-    upserted = ~F.col(DELETE)
-    batch = rows.groupBy(*table.record_key).agg(
-        F.count(F.lit(1)).alias("_hr_rows"),
-        F.max(F.when(upserted, seq)).alias("_hr_seq"),
-        F.count(F.when(upserted & seq.isNull(), 1)).alias("_hr_blank"),
-        F.max(upserted).alias("_hr_upserted"),
+def count_batch_facts(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: str) -> BatchFacts:
+    """Count the batch against the expected versions, in one pass. `seq` is what no upsert may lack, as SQL."""
+    # The key alone stands beside the facts, so that no column of the table can have their names.
+    facts = (
+        f"count(1) as rows, max(if({DELETE}, null, {seq})) as seq, count_if(not {DELETE} and {seq} is null) as blank, "
+        f"max(not {DELETE}) as is_upserted"
     )
-    copies = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
+    batch = rows.groupBy(*table.record_key).agg(F.expr(f"struct({facts}) as _hr_batch"))
+    copies = expected.groupBy(*table.record_key).agg(F.expr(f"count({SEQNO}) as _hr_copies"))
     joined = batch.alias("b").join(copies.alias("e"), same_keys("b", "e", table.record_key), "left")
-    found = joined.agg(
-        F.coalesce(F.sum("_hr_rows"), F.lit(0)),
-        F.count(F.lit(1)),
-        F.max("_hr_seq"),
-        F.coalesce(F.sum("_hr_blank"), F.lit(0)),
-        F.count(F.when(F.col("_hr_copies").isNull(), 1)),
-        F.count(F.when(F.col("_hr_upserted") & (F.col("_hr_copies") > 1), 1)),
-        F.count(F.when(F.col("_hr_copies") == 0, 1)),
+    counted = (
+        "coalesce(sum(_hr_batch.rows), 0L)",
+        "count(1)",
+        "max(_hr_batch.seq)",
+        "coalesce(sum(_hr_batch.blank), 0L)",
+        "count_if(_hr_copies is null)",
+        "count_if(_hr_batch.is_upserted and _hr_copies > 1)",
+        "count_if(_hr_copies = 0)",
     )
-    return BatchFacts(*found.collect()[0])
+    return BatchFacts(*joined.agg(F.expr(f"struct({', '.join(counted)}) as facts")).collect()[0]["facts"])
 
 
 def correction_options(

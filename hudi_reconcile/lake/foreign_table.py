@@ -10,7 +10,7 @@ copy of such a row, or delete none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import cast
 from uuid import uuid4
@@ -28,8 +28,7 @@ from hudi_reconcile.lake.correct import (
     DeleteMark,
     check_facts,
     count_batch_facts,
-    exact_rows,
-    exact_versions,
+    keep_exact,
     same_keys,
 )
 from hudi_reconcile.lake.files import Files
@@ -130,7 +129,7 @@ def adopt_batch(batch: Corrective, table: LakeTable, now: DataFrame) -> Correcti
     given = cast("DataFrame", batch.upserts)
     only = [column for column in table.columns if column.name not in given.columns]
     upserts = add_lake_columns(images(given, table), only, table, now).localCheckpoint()
-    return Corrective(Frame(upserts), batch.deletes, batch.expected)
+    return replace(batch, upserts=Frame(upserts))
 
 
 def prepare(batch: Corrective, table: LakeTable) -> CorrectionBatch:
@@ -141,9 +140,8 @@ def prepare(batch: Corrective, table: LakeTable) -> CorrectionBatch:
     field = mark_field(table)
     if field is None:
         raise ValueError("no column of the table can carry the mark of a delete")
-    rows = exact_rows(batch, table).localCheckpoint()
-    expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
-    facts = count_batch_facts(rows, expected, table, F.lit(0))
+    rows, expected = keep_exact(batch, table)
+    facts = count_batch_facts(rows, expected, table, "0L")
     check_facts(facts, table)
     mark = DeleteMark(field, f"__hr_delete__{uuid4().hex}")
     marked = F.when(F.col(DELETE), F.lit(mark.text)).otherwise(F.col(f"`{field}`"))

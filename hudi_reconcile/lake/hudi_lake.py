@@ -392,10 +392,9 @@ def flag_in_scope(rows: DataFrame, side: Literal["source", "lake"], rule: PathRu
 
 
 def _source_text(field: PathField) -> SparkColumn:
-    value = F.col(f"c{field.index}")
     if field.transform != "identity":
-        return _text(derived_value(field.transform, value))
-    return _text(value.cast(stored_type(field.column)).cast(field.lake_type))
+        return _text(F.expr(derived_value(field.transform, f"c{field.index}")))
+    return _text(F.col(f"c{field.index}").cast(stored_type(field.column)).cast(field.lake_type))
 
 
 def _text(value: SparkColumn) -> SparkColumn:

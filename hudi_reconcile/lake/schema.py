@@ -57,7 +57,7 @@ def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFr
             f"rows do not have the schema of Hudi table {path}: {'; '.join(found)}",
             fix="compare.exclude or compare.rename the columns, or create the table anew",
         )
-    return frame.select(*(_nullable(F.col(f"`{column.name}`").cast(column.type), column) for column in table))
+    return _select(frame, map(_nullable, table))
 
 
 def as_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) -> DataFrame:
@@ -71,7 +71,7 @@ def as_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) 
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
     columns = [LakeColumn(column.name, widest_type(column.type)) for column in list_columns(frame)]
-    return frame.select(*(_nullable(F.col(f"`{column.name}`").cast(column.type), column) for column in columns))
+    return _select(frame, map(_nullable, columns))
 
 
 def names_fault(names: Sequence[str]) -> tuple[str, str] | None:
@@ -115,9 +115,19 @@ def unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if not is_lake_name(name))
 
 
-def _nullable(column: SparkColumn, target: LakeColumn) -> SparkColumn:
-    # A non-nullable column in the table would refuse the NULLs of a delete's row; `when` without otherwise is nullable.
-    return F.when(F.expr("true"), column).alias(target.name)
+def _nullable(column: LakeColumn) -> str:
+    # A non-nullable column in the table would refuse the NULLs of a delete's row; `case` without `else` is nullable.
+    name = _sql(column.name)
+    return f"case when true then cast({name} as {column.type}) end as {name}"
+
+
+def _select(frame: DataFrame, columns: Iterable[str]) -> DataFrame:
+    """The columns, as SQL with their names. As one expression, taken apart again: each one more is a call to the JVM."""
+    return frame.selectExpr(f"struct({', '.join(columns)}) as hr_row").select("hr_row.*")
+
+
+def _sql(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def as_newest_columns(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
@@ -156,22 +166,20 @@ def lake_rows(
 ) -> DataFrame:
     """Rows `c0, c1, …` in the order of `columns`, as full images for the lake. A NULL partition source stays NULL."""
     stored = [
-        F.col(f"c{i}").cast(stored_type(c)).alias(c.lake_name)
+        f"cast(c{i} as {stored_type(c)}) as {_sql(c.lake_name)}"
         for i, c in enumerate(columns)
         if c.lake_name not in shape.left_out
     ]
-    stored += [F.lit(None).cast(column.type).alias(column.name) for column in shape.dropped]
-    by_name = {column.name: index for index, column in enumerate(columns)}
+    stored += [f"cast(null as {column.type}) as {_sql(column.name)}" for column in shape.dropped]
+    places = {column.name: f"c{index}" for index, column in enumerate(columns)}
     derived = [
-        _derived(field, F.col(f"c{by_name[field.column]}")) for field in partition_by if field.transform != "identity"
+        f"{derived_value(field.transform, places[field.column])} as {_sql(field.lake_name)}"
+        for field in partition_by
+        if field.transform != "identity"
     ]
-    return rows.select(*stored, *derived, F.lit(read_seq).cast("bigint").alias(READ_SEQ))
+    return _select(rows, (*stored, *derived, f"cast({read_seq} as bigint) as {READ_SEQ}"))
 
 
-def _derived(field: PartitionField, value: SparkColumn) -> SparkColumn:
-    return derived_value(field.transform, value).alias(field.lake_name)
-
-
-def derived_value(transform: str, value: SparkColumn) -> SparkColumn:
-    """What a derived partition column holds for a value of its source column."""
-    return F.date_format(value.cast("timestamp"), _PATTERNS[transform])
+def derived_value(transform: str, value: str) -> str:
+    """What a derived partition column holds for a value of its source column, as SQL of that."""
+    return f"date_format(cast({value} as timestamp), '{_PATTERNS[transform]}')"

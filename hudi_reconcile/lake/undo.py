@@ -125,7 +125,7 @@ def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) 
         upserts = upserts.withColumn(READ_SEQ, F.lit(read_seq).cast("bigint"))
     expected = ready.select(*keys, F.col("now.sn").alias("_hr_seqno"))
     deletes = ready.where("action = 'delete'").select("now.row.*")
-    return TakenBack(counts, Corrective(Frame(upserts), Frame(deletes), Frame(expected)))
+    return TakenBack(counts, Corrective(Frame(upserts), Frame(deletes), Frame(expected), sum(counts.values())))
 
 
 def refuse_unlike(counts: Mapping[tuple[str, str], int], wrote: Wrote, path: str) -> None:

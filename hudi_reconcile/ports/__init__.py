@@ -10,7 +10,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from hudi_reconcile.core.catalog_sync import SyncOutcome
-from hudi_reconcile.ports.comparer import Comparer, KeysOf, Look, MakeComparer, OneSided, SegmentDigest, WholeLake
+from hudi_reconcile.ports.comparer import (
+    Comparer,
+    KeysOf,
+    Look,
+    MakeComparer,
+    OneSided,
+    SegmentDigest,
+    StatusCounts,
+    WholeLake,
+)
 from hudi_reconcile.ports.lake import (
     AS_SOURCE,
     Batch,
@@ -70,6 +79,7 @@ __all__ = [
     "Signs",
     "Source",
     "Staged",
+    "StatusCounts",
     "Survey",
     "TakenBack",
     "WholeLake",

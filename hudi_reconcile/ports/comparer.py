@@ -47,6 +47,18 @@ class Look:
     lake: Frame
 
 
+@dataclass(frozen=True, slots=True)
+class StatusCounts:
+    """Rechecked corrections by status, and of those that may be written (`ready`, `doubled`) how many are deletes.
+
+    `newest_seq` is the greatest read sequence of the lake's rows that these replace; None without any.
+    """
+
+    rows: Mapping[str, int]
+    deletes: int
+    newest_seq: int | None
+
+
 KeysOf = Literal["moving", "absent", "deleted"]
 WholeLake = Callable[[], Frame]
 """Gives the lake's rows of all segments."""
@@ -147,8 +159,11 @@ class Comparer(Protocol):
         """
         ...
 
-    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
-        """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded."""
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
+        """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded.
+
+        `rows`: how many there are at most, where known. Both sides are read by the first job over the answer, and never again.
+        """
         ...
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
@@ -188,18 +203,24 @@ class Comparer(Protocol):
         """
         ...
 
-    def find_newest_seq(self, rechecked: Frame) -> int | None:
-        """The greatest read sequence of the lake's rows that `ready` and `doubled` corrections replace; None without any."""
+    def count_statuses(self, rechecked: Frame) -> StatusCounts:
+        """The rechecked corrections counted; one job."""
         ...
 
-    def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:
-        """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it."""
+    def build_corrective(self, rechecked: Frame, status: str = "ready", *, rows: int | None = None) -> Corrective:
+        """The corrections of one status: `upserts` still as source rows `c0, c1, …`, the rest as the lake wants it.
+
+        `rows`: how many there are at most, where known.
+        """
         ...
 
     def read_back(
-        self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
+        self, rechecked: Frame, lake: Frame, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
     ) -> Frame:
-        """The rechecked corrections, those of these statuses now `applied` or `failed`, by what the lake really shows."""
+        """The rechecked corrections, those of these statuses now `applied` or `failed`, by what the lake really shows.
+
+        The lake is read by the first job over the answer, and never again.
+        """
         ...
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:

@@ -73,12 +73,13 @@ class Corrective:
 
     `upserts` are full lake images. `deletes` are the lake's own rows of the keys to remove, so that their partition
     columns are the lake's. `expected` holds the record key columns and `_hr_seqno`, one row per version that was
-    compared, NULL where the key was absent.
+    compared, NULL where the key was absent. `rows`: how many there are at most, where known.
     """
 
     upserts: Frame
     deletes: Frame
     expected: Frame
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,10 +213,12 @@ class ComparerContract:
         assert ground.told(held, "status") == {**statuses, 4: "held"}, "a delete breaks no rule"
         assert ground.told(held, "rules")[4] == ["r-1", "r-2"]
         assert (ground.ids(port.build_corrective(held).upserts, "c0"), port.list_deletes(held, 1)) == ([], (("7",),))
-        assert port.find_newest_seq(rechecked) == 800, "of rows that are replaced, not of those that stay"
-        assert port.find_newest_seq(port.select_corrections(held, "upsert")) == 800
+        counts = port.count_statuses(rechecked)
+        assert counts.rows == {"ready": 2, "moved": 2, "superseded": 3, "doubled": 1}
+        assert (counts.deletes, counts.newest_seq) == (1, 800), "of rows that are replaced, not of those that stay"
+        assert port.count_statuses(port.select_corrections(held, "upsert")).newest_seq == 800
 
-        written = look(ground, source, changed(lake, (4, 4, 4, "z"), (8, 9, 8, "z")))
+        written = look(ground, source, changed(lake, (4, 4, 4, "z"), (8, 9, 8, "z"))).lake
         ends = port.read_back(rechecked, written, ALL)
         left = port.list_uncorrected(plan, [port.name_reasons(ends, "status", {"failed": "write_lost"})])
 

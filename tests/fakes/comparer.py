@@ -26,6 +26,7 @@ from hudi_reconcile.ports import (
     Look,
     OneSided,
     SegmentDigest,
+    StatusCounts,
     WholeLake,
 )
 from tests.fakes.rows import SEQNO, Journal, Row, rows_of, segment_of, spread_bits
@@ -193,7 +194,7 @@ class FakeComparer:
             shift=WatermarkShift(len(steps), min(steps), max(steps)) if steps else None,
         )
 
-    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
         now = {fact["key"]: fact for fact in self._facts(look, segments)}
         found = []
         for row in rows_of(plan):
@@ -271,27 +272,32 @@ class FakeComparer:
                 for row in rows_of(rechecked)]  # fmt: skip
         return Frame(held)
 
-    def find_newest_seq(self, rechecked: Frame) -> int | None:
-        rows = [
-            row["lake_row"] for row in rows_of(rechecked) if row["lake_row"] and row["status"] in ("ready", "doubled")
-        ]
-        return max((row[READ_SEQ] for row in rows if READ_SEQ in row), default=None)
+    def count_statuses(self, rechecked: Frame) -> StatusCounts:
+        rows = [row for row in rows_of(rechecked) if row["status"] in ("ready", "doubled")]
+        replaced = [row["lake_row"] for row in rows if row["lake_row"]]
+        return StatusCounts(
+            rows=self.count(rechecked, "status"),
+            deletes=sum(row["action"] == "delete" for row in rows),
+            newest_seq=max((row[READ_SEQ] for row in replaced if READ_SEQ in row), default=None),
+        )
 
-    def build_corrective(self, rechecked: Frame, status: str = "ready") -> Corrective:
-        rows = [row for row in rows_of(rechecked) if row["status"] == status]
+    def build_corrective(self, rechecked: Frame, status: str = "ready", *, rows: int | None = None) -> Corrective:
+        found = [row for row in rows_of(rechecked) if row["status"] == status]
+        assert rows in (None, len(found))
         return Corrective(
-            upserts=Frame([row["source_row"] for row in rows if row["action"] == "upsert"]),
-            deletes=Frame([row["lake_row"] for row in rows if row["action"] == "delete"]),
-            expected=Frame([{"id": r["key"][0], "_hr_seqno": s} for r in rows for s in (r["seqnos"] or [None])]),
+            upserts=Frame([row["source_row"] for row in found if row["action"] == "upsert"]),
+            deletes=Frame([row["lake_row"] for row in found if row["action"] == "delete"]),
+            expected=Frame([{"id": r["key"][0], "_hr_seqno": s} for r in found for s in (r["seqnos"] or [None])]),
+            rows=rows,
         )
 
     def read_back(
-        self, rechecked: Frame, look: Look, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
+        self, rechecked: Frame, lake: Frame, segments: SegmentSet, *, written: Collection[str] = ("ready", "doubled")
     ) -> Frame:
-        lake = self._images(rows_of(look.lake), "lake")
+        images = self._images(rows_of(lake), "lake")
         found = []
         for row in rows_of(rechecked):
-            shown = [image for image, _, _ in lake.get(row["key"], [])]
+            shown = [image for image, _, _ in images.get(row["key"], [])]
             wanted = [] if row["action"] == "delete" else [row["source"]]
             status = "applied" if shown == wanted else "failed"
             found.append({**row, "status": status if row["status"] in written else row["status"]})

@@ -176,10 +176,10 @@ class ForgetsTheRecheck(FakeComparer):
 
     __slots__ = ()
 
-    def recheck(self, plan: Frame, look: Look, segments: SegmentSet) -> Frame:
-        rows = rows_of(FakeComparer.recheck(self, plan, look, segments))
+    def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
+        found = rows_of(FakeComparer.recheck(self, plan, look, segments, rows=rows))
         writable = {"upsert": "source_row", "delete": "lake_row"}
-        return Frame([{**row, "status": "ready"} if row[writable[row["action"]]] else row for row in rows])
+        return Frame([{**row, "status": "ready"} if row[writable[row["action"]]] else row for row in found])
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...]:
         return ()

@@ -291,6 +291,18 @@ def reckon_as_of(
     return clock_micros if replayed_micros is None else min(clock_micros, replayed_micros)
 
 
+_ROWS_PER_PART = 5_000
+
+
+def count_parts(rows: int) -> int:
+    """In how many parts so many materialised rows are read again: each part costs every job milliseconds, whatever it holds.
+
+    >>> count_parts(0), count_parts(6), count_parts(10_000)
+    (1, 1, 2)
+    """
+    return max(1, -(-rows // _ROWS_PER_PART))
+
+
 def is_older(as_of_micros: int | None, replayed_micros: int) -> bool:
     """True where a replica shows an older state than the lake was brought to; clocks and whole seconds are allowed for."""
     return as_of_micros is not None and as_of_micros > replayed_micros + _ROUNDED_MICROS

@@ -21,10 +21,16 @@ from hudi_reconcile.core.result_parts import Cost, Failure, Guard
 from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet, parse
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.schema_evolution import Past
-from hudi_reconcile.core.tables.values import Checkpoint, SourceTable
+from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
-from hudi_reconcile.stages.apply.commits import ApplyWork, exclude_landed, select_first_commits, write_corrections
-from hudi_reconcile.stages.apply.progress import DOUBLED, READY, CommitOutcome, Tally
+from hudi_reconcile.stages.apply.commits import (
+    ApplyWork,
+    Rechecked,
+    exclude_landed,
+    select_first_commits,
+    write_corrections,
+)
+from hudi_reconcile.stages.apply.progress import CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
     Made,
     PlanCommits,
@@ -204,7 +210,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     earlier = count_earlier(sides, done, left.commits, left.rows_before, own)
     return ApplyWork(
         job, plan, left.action, sides, planned, rows, touched, scope, followed,
-        verify=comparer.find_segments(planned) if other.rows is None else touched,
+        verify=comparer.find_segments(planned) if other.rows is None and left.action is not None else touched,
         firsts=select_first_commits(left.landed, left.action),
         earlier=add_killed_applies(earlier, other.made, other.firsts),
         planned_rows=left.rows + (0 if other.made is None else other.made.rows),
@@ -244,7 +250,7 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
         return Done({}, (), None, unverified=work.scope.unverified)
     found = _rechecked(work, tally.course)
     laps.end("recheck")
-    wrote = write_corrections(found.work, found.rows, found.checkpoint, found.clock_micros, tally)
+    wrote = write_corrections(found, tally)
     laps.end("write")
     if wrote.lost and not tally.written:
         # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
@@ -255,29 +261,14 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
         if again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare, trial.taken)
-            found, wrote = (
-                again,
-                write_corrections(again.work, again.rows, again.checkpoint, again.clock_micros, tally),
-            )
+            found, wrote = again, write_corrections(again, tally)
             laps.end("write")
     done = _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
     laps.end("verify")
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class _Rechecked:
-    """The plan's rows held against both sides as they are now; `ready_rows` of them may be written."""
-
-    work: ApplyWork
-    rows: Frame
-    ready_rows: int
-    checkpoint: Checkpoint | None
-    clock_micros: int
-    notes: tuple[str, ...] = ()
-
-
-def _rechecked(work: ApplyWork, course: Course) -> _Rechecked:
+def _rechecked(work: ApplyWork, course: Course) -> Rechecked:
     course.begin(StepName.RECHECK)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pin_lake(sides.lake)
@@ -285,19 +276,22 @@ def _rechecked(work: ApplyWork, course: Course) -> _Rechecked:
     deletes = work.action != "upsert" and REPLICA_DELETES not in work.words
     refuse_unreplayed(work.job, work.plan, sides, checkpoint, moment, deletes=deletes)
     look = Look(sides.source.read_rows(sides.table, sides.cut, work.touched), sides.lake.read_rows(pin))
-    rechecked = exclude_landed(work, comparer.recheck(work.rows, look, work.touched))
+    rechecked = exclude_landed(work, comparer.recheck(work.rows, look, work.touched, rows=work.planned_rows))
+    counts = comparer.count_statuses(rechecked)
+    unproven: tuple[str, ...] = ()
     if work.plan.deletes and work.action != "upsert":
         course.begin(StepName.ASK_DELETES)
-    rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
+    if counts.deletes:
+        asked = rechecked
+        rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
+        counts = counts if rechecked is asked else comparer.count_statuses(rechecked)
     if checkpoint is None and not work.scope.lake_table.owned:
         checkpoint = streamer_checkpoint(
             work.job.pull, choose_watermark(work.job, sides.table), sides.table, sides.lake
         )
     earlier = None if checkpoint is None else checkpoint.checkpoint
-    counts = comparer.count(rechecked, "status")
-    ready = sum(counts.get(status, 0) for status in (READY, DOUBLED))
     work = replace(work, as_of_micros=moment.as_of(None))
-    return _Rechecked(work, rechecked, ready, earlier, moment.clock_micros, unproven)
+    return Rechecked(work, rechecked, counts, earlier, moment.clock_micros, unproven)
 
 
 def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:

@@ -26,7 +26,7 @@ from hudi_reconcile.core.pull.source_lineage import (
 )
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant
-from hudi_reconcile.ports import Corrective, Frame, Look, Quarantine
+from hudi_reconcile.ports import Frame, Quarantine, StatusCounts
 from hudi_reconcile.stages.apply.progress import DOUBLED, LANDED, READY, CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
     COUNTS,
@@ -81,6 +81,23 @@ class ApplyWork:
     own: tuple[PlanCommits, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """The plan's rows held against both sides as they are now, and counted."""
+
+    work: ApplyWork
+    rows: Frame
+    counts: StatusCounts
+    checkpoint: Checkpoint | None
+    clock_micros: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ready_rows(self) -> int:
+        """How many may be written."""
+        return sum(self.counts.rows.get(status, 0) for status in (READY, DOUBLED))
+
+
 def select_first_commits(landed: Sequence[PlanCommits], action: str | None) -> tuple[PlanCommits, ...]:
     """The first of two commits that killed applies of the same part, or of the whole, made; newest first."""
     return tuple(one for one in landed if not one.last and (action is None or one.part in ("all", action)))
@@ -102,22 +119,22 @@ def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
     return rechecked
 
 
-def write_corrections(
-    work: ApplyWork, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int, tally: Tally
-) -> CommitOutcome:
+def write_corrections(found: Rechecked, tally: Tally) -> CommitOutcome:
     """Make the commits, each noted in the tally before the process may be stopped, and read back what the lake shows.
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
     """
+    work, earlier = found.work, found.checkpoint
     if work.quarantine is not None:
         tally.course.begin(StepName.HOLD_BACK)
-    rechecked, held = _held_back(work, rechecked)
-    tally.found = Counter(work.sides.comparer.count(rechecked, "status"))
-    broken = (f"held back: {found} corrections break rule {rule}" for rule, found in held.items())
+    rechecked, held = _held_back(found)
+    counts = work.sides.comparer.count_statuses(rechecked) if held else found.counts
+    tally.found = Counter(counts.rows)
+    broken = (f"held back: {rows} corrections break rule {rule}" for rule, rows in held.items())
     tally.notes += [Note(Stake.ROWS, one) for one in broken]
     if tally.waiting_rows:
         _make_savepoint(work, tally)
-    read_seq = _next_seq(work, rechecked, earlier, clock_micros)
+    read_seq = _next_seq(found, counts.newest_seq)
     for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
         tally.course.begin(StepName.COMMIT if status == READY else StepName.REWRITE)
         try:
@@ -135,17 +152,19 @@ def write_corrections(
     return _ended(work, rechecked, tally)
 
 
-def _next_seq(work: ApplyWork, rechecked: Frame, earlier: Checkpoint | None, clock_micros: int) -> int:
+def _next_seq(found: Rechecked, there: int | None) -> int:
     """A read sequence above those of pulls, and of the rows that are replaced: whoever wrote them, Hudi keeps the greater.
+
+    `there` is the greatest of the latter.
 
     Raises RefusedError where such a row has the greatest that there is.
     """
-    known = 0 if earlier is None else earlier.read_seq
-    there = work.sides.comparer.find_newest_seq(rechecked) if work.scope.lake_table.owned else None
-    seq = max(clock_micros, known + 1, (there or 0) + 1)
+    known = 0 if found.checkpoint is None else found.checkpoint.read_seq
+    there = there if found.work.scope.lake_table.owned else None
+    seq = max(found.clock_micros, known + 1, (there or 0) + 1)
     if seq >= _GREATEST_SEQ:
         raise RefusedError(
-            f"table {work.job.name}: another writer gave rows of the plan the {READ_SEQ} {there}: no write of ours can "
+            f"table {found.work.job.name}: another writer gave rows of the plan the {READ_SEQ} {there}: no write of ours can "
             "replace them",
             fix="let the tool that wrote these rows delete them, then sweep again",
         )
@@ -176,22 +195,23 @@ def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
     return CommitOutcome(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
 
 
-def _held_back(work: ApplyWork, rechecked: Frame) -> tuple[Frame, Mapping[str, int]]:
+def _held_back(rechecked: Rechecked) -> tuple[Frame, Mapping[str, int]]:
     """Upserts whose new image breaks a rule of the quarantine are not written: status `held`, and how many by rule."""
+    work, rows = rechecked.work, rechecked.rows
     if work.quarantine is None:
-        return rechecked, {}
+        return rows, {}
     sides, found = work.sides, Counter[str]()
     for status in (READY, DOUBLED):
-        upserts = sides.comparer.build_corrective(rechecked, status).upserts
+        upserts = sides.comparer.build_corrective(rows, status).upserts
         images = sides.lake.build_batch(
             upserts, sides.table.columns, work.job.lake.partition_by, 0, work.followed.shape
         ).rows
         key = tuple(column.lake_name for column in sides.table.key_columns)
         held = work.quarantine.hold_rows(images, key)
         if held.by_rule:
-            rechecked = sides.comparer.hold(rechecked, held.keys)
+            rows = sides.comparer.hold(rows, held.keys)
             found.update(held.by_rule)
-    return rechecked, found
+    return rows, found
 
 
 def _make_savepoint(work: ApplyWork, tally: Tally) -> None:
@@ -237,13 +257,13 @@ def _taken_over(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: T
 
 def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
     sides, job = work.sides, work.job
-    found = sides.comparer.build_corrective(rechecked, status)
+    found = sides.comparer.build_corrective(rechecked, status, rows=tally.found[status])
     shape = work.followed.shape
     columns = sides.table.columns
     upserts = sides.lake.build_batch(found.upserts, columns, job.lake.partition_by, carried.read_seq, shape).rows
     last = status == DOUBLED or not tally.found[DOUBLED]
     stands = _taken_over(work, rechecked, carried, tally) if last else carried
-    batch = Corrective(upserts, found.deletes, found.expected)
+    batch = replace(found, upserts=upserts)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
     return write(
         batch,
@@ -276,5 +296,4 @@ def _labels(work: ApplyWork, status: str, tally: Tally, stood: str | None, *, la
 def _read_back(work: ApplyWork, rechecked: Frame, written: tuple[str, ...]) -> Frame:
     sides = work.sides
     pin, _ = pin_lake(sides.lake)
-    look = Look(sides.source.read_rows(sides.table, sides.cut, work.touched), sides.lake.read_rows(pin))
-    return sides.comparer.read_back(rechecked, look, work.touched, written=written)
+    return sides.comparer.read_back(rechecked, sides.lake.read_rows(pin), work.touched, written=written)

@@ -5,14 +5,20 @@ A sweep adds one job, by which Hudi lists the table's files: at most 3 where bot
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
+from hudi_reconcile.lake.correct import prepare
+from hudi_reconcile.lake.schema import lake_rows
 from hudi_reconcile.ports import Frame, Look
 from hudi_reconcile.spark.evidence_files import SparkFiles
 from tests.contracts.comparer import unread_lake
@@ -62,3 +68,32 @@ def test_calls_and_jobs_of_a_comparison_stay_under_their_ceiling(
     assert of_clean["calls"] <= clean
     assert of_dirty["calls"] <= dirty
     assert (of_clean["jobs"], of_dirty["jobs"]) == (1, 7)
+
+
+@pytest.mark.parametrize("width", [8, 200])
+def test_calls_and_jobs_of_a_correction_are_the_same_at_any_width(spark: SparkSession, width: int) -> None:
+    columns, cut = items(width), RangeSegments("col 0", 0, 4, 2)
+    agreement = Agreement(columns, columns[:1], columns[2:3], ())
+    compare = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=cut, files=SparkFiles(spark))
+    look, segments = look_at(spark, columns, changed=True), SegmentSet.of([0, 1, 2, 3])
+    found = compare.find_candidates(look, segments)
+    plan = compare.select_corrections(
+        compare.judge_candidates(found, look, segments, None, whole_lake=unread_lake), None
+    )
+    stored = (*(LakeColumn(one.column.name, one.lake_type) for one in columns), LakeColumn(READ_SEQ, "bigint"))
+    table = LakeTable("/t", "t", "copy_on_write", 9, stored, ("col 0",), (), (READ_SEQ,), "event_time")
+
+    with counted_calls(spark) as seen:
+        rechecked = compare.recheck(plan, look, segments, rows=1)
+        counts = compare.count_statuses(rechecked)
+        ready = compare.build_corrective(rechecked, rows=1)
+        deletes = cast("DataFrame", ready.deletes).selectExpr("*", f"7L as {READ_SEQ}")
+        upserts = lake_rows(cast("DataFrame", ready.upserts), tuple(one.column for one in columns), (), 8)
+        batch = prepare(replace(ready, upserts=Frame(upserts), deletes=Frame(deletes)), table, 8)
+        ends = compare.read_back(rechecked, look.lake, segments)
+        assert compare.count(ends, "status") == {"failed": 1}
+
+    assert (counts.rows, counts.deletes, counts.newest_seq) == ({"ready": 1}, 1, None)
+    assert (batch.keys.there, batch.keys.new, batch.mark.text) == (1, 0, "9")
+    assert seen["calls"] <= 460
+    assert seen["jobs"] == 4

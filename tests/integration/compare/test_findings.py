@@ -372,7 +372,7 @@ def test_planned_keys_are_ready_moved_or_superseded_and_only_ready_ones_are_writ
     assert sorted(item["k0"] for item in spark_frame(only).collect()) == [4, 5]
 
     after = lake_frame(spark, row(id=1, txt="n"), row(id=2), row(id=3), row(id=4), row(id=5), row(id=6))
-    shown = compare.read_back(rechecked, look(now.source, after), ALL)
+    shown = compare.read_back(rechecked, after, ALL)
     assert compare.count(shown, "status") == {"applied": 2, "failed": 1, "moved": 3, "superseded": 1}
 
     left = compare.list_uncorrected(plan, [compare.name_reasons(shown, "status", {"moved": "held"})])
@@ -516,7 +516,7 @@ def test_corrections_in_many_segments_are_rechecked_and_read_back_as_in_few(spar
     ends = []
     for ids in (FEW, MANY):
         rechecked = compare.recheck(plan, look(moved, lake), ids)
-        shown = compare.read_back(rechecked, look(moved, wrote), ids)
+        shown = compare.read_back(rechecked, wrote, ids)
         ends.append(
             [
                 sorted(map(tuple, spark_frame(rows).select("k0", "k1", "status").collect()))
