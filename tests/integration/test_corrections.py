@@ -64,8 +64,9 @@ def test_doubled_keys_are_repaired_and_the_other_corrections_taken_back_once(
     found = project.json("apply", "latest", "--yes")
     assert (found.code, found.table["already_applied"], found.table["corrections"]["applied_before"]) == (0, True, 4)
 
-    undone = project.json("undo", applied.document["run_id"], "--yes")
+    undone = project.json("undo", applied.document["run_id"], "--yes", "-t", "orders")
 
+    assert undone.document["provenance"]["choice"] == ["-t", "orders"]
     # All rows of the unpartitioned table were written anew for the doubled ones: the updated row is no longer ours.
     assert (undone.code, undone.table["corrections"]["applied"]) == (4, 1), undone
     assert undone.table["corrections"]["superseded"] == 1

@@ -162,4 +162,5 @@ def test_full_sweep_with_a_duty_finds_what_drifted_and_a_part_beside_it_is_refus
 
     assert (sweep.code, sweep.drift, sweep.table["whole"]) == (1, {"deleted": 1}, True)
     assert "sweep.max_duty" in sweep.table["provenance"]["digests"]
+    assert sweep.document["provenance"]["options"] == ["--full"], "as the same command is printed to run it again"
     assert both.code == 2

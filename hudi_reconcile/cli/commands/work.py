@@ -93,7 +93,9 @@ def pull(
     if props is None and source_limit is not None:
         raise UsageError("--source-limit goes with --props", fix="set tables[].pull: {limit: N, most_pages: 1}")
     call = (
-        choose_call(settings, choice, jobs) if props is None else _call_of_props(settings, props, choice, source_limit)
+        choose_call(settings, choice, jobs, ("--full",) * full)
+        if props is None
+        else _call_of_props(settings, props, choice, source_limit)
     )
     if dry_run:
         from hudi_reconcile.app.dry_runs import plan_pull  # noqa: PLC0415 - as above
@@ -139,7 +141,7 @@ def sweep(
     from hudi_reconcile.app.commands import PartialSweepRequest, run_sweep  # noqa: PLC0415 - keeps Spark out of --help
 
     asked = PartialSweepRequest(tuple(dict.fromkeys(where_partition)), seconds, budget or "", full)
-    call = choose_call(settings, choice, jobs)
+    call = choose_call(settings, choice, jobs, ("--full",) * full)
     if dry_run:
         from hudi_reconcile.app.dry_runs import plan_sweep  # noqa: PLC0415 - as above
 
@@ -193,7 +195,8 @@ def apply(
         )
         ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
-    call = Call(config, str(settings.config_path), config.select((*found, *left)))
+    chosen = config.select((*found, *left))
+    call = Call(config, str(settings.config_path), chosen, choice=TableChoice(tables).arguments)
     return print_result(run_apply(call, found, approval, left), output_format)
 
 
@@ -332,9 +335,8 @@ def undo(
         what = "; ".join(f"{name}: {many} run {run_id} wrote" for name, many in rows.items())
         killed = None in found.values()  # such a run has no report
         ask(what, command="undo", look="hudi-reconcile history" if killed else f"hudi-reconcile report {run_id}")
-    return print_result(
-        run_undo(Call(config, str(settings.config_path), config.select(tuple(found))), run_id), output_format
-    )
+    call = Call(config, str(settings.config_path), config.select(tuple(found)), choice=TableChoice(tables).arguments)
+    return print_result(run_undo(call, run_id), output_format)
 
 
 _one_table = click.option("-t", "--table", "table", required=True, metavar="T", help="Table by its config name.")

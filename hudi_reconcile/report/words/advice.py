@@ -50,7 +50,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
 def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
     tool = command_prefix(run)
     words, look = _of_held(run, tables)
-    anew = (f"{tool} sweep{_tables(run, tables)}", f"{tool} plan latest")
+    anew = (f"{tool} sweep{_choice(run, tables)}", f"{tool} plan latest")
     if all(map(_same_plan_does, tables)):
         what, then = "The same plan still does what is left", _same_applies(run, tables)
     elif part := [table for table in tables if _is_left_out(table)]:

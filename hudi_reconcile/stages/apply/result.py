@@ -108,7 +108,7 @@ def failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> 
     """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
     status = Counter(tally.ended({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
     names = ", ".join(instant.completed for instant in tally.instants)
-    why = f"an error ended the apply after commit {names}: {status['applied']} rows are in it and were not read back"
+    why = f"an error ended the apply after commit {names}; rows in it, not read back: {status['applied']}"
     fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
     done = Done(status, tuple(tally.instants), None, savepoint=tally.savepoint)
     left_rows = plan.upserts + plan.deletes - status["applied"] - earlier.applied

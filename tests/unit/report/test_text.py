@@ -384,6 +384,14 @@ def test_table_that_could_not_be_compared_does_not_hide_that_others_were_stopped
     assert verdict(run_of("sweep", unsure, MISFIT)).endswith("Stopped too, for other reasons: missing.")
 
 
+def test_apply_of_some_tables_leads_to_a_sweep_of_these(stories: Mapping[str, Story]) -> None:
+    run = stories["incomplete"].run
+    one = {**run, "provenance": {**run["provenance"], "choice": ["-t", "orders"]}}
+
+    assert "hudi-reconcile -c shop/reconcile.yaml sweep" in advice(run).commands
+    assert "hudi-reconcile -c shop/reconcile.yaml sweep -t orders" in advice(one).commands
+
+
 def test_command_to_run_again_is_the_one_that_was_typed_with_its_tables_and_options() -> None:
     broken = replace(MISFIT, outcome=Outcome.UNVERIFIED)
     run = run_of("run", broken)

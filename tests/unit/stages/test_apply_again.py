@@ -393,7 +393,7 @@ def test_error_where_only_a_killed_applys_rows_were_left_to_compare_tells_how_ma
 
     assert (result.outcome, told(result)) == (Outcome.UNVERIFIED, {"applied": 1, "moved": 1})
     assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
-    assert "1 rows are in it" in result.unverified[0].why
+    assert result.unverified[0].why.endswith("rows in it, not read back: 1")
 
 
 def test_second_commit_that_lost_its_only_key_to_another_writer_is_told_so_beside_the_killed_first() -> None:
