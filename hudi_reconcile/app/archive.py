@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from hudi_reconcile.app.pages import PageForm, compose_index, compose_mail, print_page, read_plans, render_page
 from hudi_reconcile.app.store import open_store, plan_document, read_key_ring, select_tables
 from hudi_reconcile.config.model import Config
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, changes_between
 from hudi_reconcile.evidence.files import replace_file
@@ -70,6 +71,12 @@ class Room:
         if key_file is not None:
             return Room(Store(self.store.reports, read_key_ring(key_file)))
         return self if config is None else Room(open_store(config, os.environ))
+
+    def list_killed(self) -> tuple[str, ...]:
+        """The runs that were killed and whose folders nobody has ended yet, newest first; none where that cannot be told."""
+        with suppress(OSError, ReconcileError):  # a folder that may only be read, a lock that somebody holds
+            return self.store.begun().dead
+        return ()
 
     def verify(self, published: str | None) -> Verified:
         """The whole audit log and every file that it names; `published` is a head that must be in it.

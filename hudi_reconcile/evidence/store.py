@@ -131,13 +131,15 @@ class Store:
         names = (entry.name for entry in os.scandir(self.reports) if entry.is_dir(follow_symlinks=False))
         return sorted(filter(is_run_id, names), reverse=True)
 
-    def under_way(self) -> list[str]:
-        """The ids of the runs that live processes of this host are building, newest first. What dead ones left is none."""
+    def begun(self) -> Begun:
+        """The runs whose folders are not ended yet."""
         if not (self.reports / STORE_LOCK).exists():
-            return []
+            return Begun((), ())
         with file_lock(self.reports / STORE_LOCK, wait_seconds=self.lock_seconds):
             folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
-            return sorted((one for one in folders if is_run_id(one) and self._is_built(one)), reverse=True)
+            found = sorted(filter(is_run_id, folders), reverse=True)
+            live = tuple(filter(self._is_built, found))
+        return Begun(live, tuple(one for one in found if one not in live))
 
     def resolve(self, run: str, *, commands: Collection[str] | None = None) -> str:
         """The id that `run` means: itself, or for `latest` the newest run of one of these commands (None: of any).
@@ -300,6 +302,14 @@ class Store:
         if (descriptor := try_lock(path)) is not None:
             os.close(descriptor)
         return descriptor is None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Runs whose folders are not ended, newest first: those that live processes of this host build, and what dead ones left."""
+
+    live: tuple[str, ...]
+    dead: tuple[str, ...]
 
 
 def _refuse_other(log: Log, run_id: str, name: str, sha256: str | None) -> None:

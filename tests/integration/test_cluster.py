@@ -140,3 +140,22 @@ def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cos
     (rule,) = submitted(project, cluster, "check")["tables"][0]["rules"]
     assert (rule["status"], rule["keys"]["rows"]) == ("fail", 1), rule
     assert rule["keys"]["sample"] == [{"order_id": 17}]
+
+
+def test_executors_that_spark_starts_beside_the_driver_do_the_same_work(project: Project, tmp_path: Path) -> None:
+    project.top = {"spark": {"master": "local-cluster[1,1,1024]"}}
+    with OneSession(project.write_config(), tmp_path / "session.log") as session:
+        pulled = session.json("pull")
+        project.database.execute(
+            "update orders set note = 'silent' where order_id between 20 and 29",
+            "delete from orders where order_id = 5",
+        )
+        swept = session.json("sweep")
+        listed = session.run("findings", "latest", "--format", "ndjson")[1].splitlines()
+        applied = session.json("apply", swept["run_id"], "--yes")
+        after = session.json("sweep")
+
+    for document, outcome in ((pulled, "pulled"), (swept, "drift"), (applied, "corrected"), (after, "clean")):
+        assert document["outcome"] == outcome, (document, (tmp_path / "session.log").read_text()[-3000:])
+    assert Counter(json.loads(line)["kind"] for line in listed) == {"updated_without_watermark": 10, "deleted": 1}
+    assert applied["tables"][0]["corrections"]["applied"] == 11

@@ -30,7 +30,7 @@ from tests.support.spark_cluster import kill_executors
 PLACES = {
     "rows read": Place("rows read", TableSource, "stage_rows", after=True),
     "candidates found": Place("candidates found", SparkComparer, "find_candidates", after=True),
-    "corrections checked": Place("corrections checked", SparkComparer, "recheck", after=True),
+    "corrections checked": Place("corrections checked", SparkComparer, "count_statuses", after=True),
 }
 
 

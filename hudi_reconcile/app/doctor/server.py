@@ -79,7 +79,7 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
 
 
 def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: Dialect = postgres) -> Iterator[Check]:
-    """One source table: readable, key, watermark, columns that the lake cannot hold, or that cannot be compared."""
+    """One source table: readable, key, watermark, columns that cannot be compared."""
     table = facts.table
     if not facts.can_read:
         yield Check(
@@ -104,9 +104,6 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: D
         yield Check(f"{name}: functions", "warn", detail, fix)
     yield _key_check(name, facts, dialect)
     yield from _watermark_checks(name, facts, request, dialect)
-    fault = names_fault([column.lake_name for column in table.columns])
-    if fault is not None:
-        yield Check(f"{name}: columns", "warn", *fault)
     unread = [column for column in table.columns if column.kind is Kind.OTHER and column.name not in request.exclude]
     if unread:
         names = ", ".join(column.name for column in unread)
@@ -117,11 +114,15 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: D
 
 
 def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
-    """Masks and rules on columns that the source does not have, which would hide and check nothing.
+    """Columns that the lake cannot hold; masks and rules on some that the source does not have, which would do nothing.
 
-    Where there is a lake table, it may still have a column that the source lost: then it is only said.
+    A pull would make a new table with these columns and is refused. Where there is a lake table, it may have its own, and may
+    still have one that the source lost: then it is only said.
     """
     status: Status = "fail" if is_new else "warn"
+    fault = names_fault([column.lake_name for column in found.columns])
+    if fault is not None:
+        yield Check(f"{table.name}: columns", status, *fault)
     where = "the source has no such column" + ("" if is_new else "; a sweep refuses it unless the lake has one")
     columns = [column.name for column in found.columns]
     if absent := derive_masking(table).absent(columns):

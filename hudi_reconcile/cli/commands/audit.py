@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudi_reconcile.cli.commands.look import open_room
+from hudi_reconcile.cli.commands.look import complain_of_killed, open_room
 from hudi_reconcile.cli.commands.work import build_call, print_result
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
 from hudi_reconcile.cli.streams import emit, emit_json, head
@@ -56,7 +56,7 @@ def verify(
 
         found = verify_copies(settings.load(), published, key_file)
     else:
-        found = open_room(settings, key_file=key_file).verify(published)
+        found = complain_of_killed(open_room(settings, key_file=key_file)).verify(published)
     if lake:
         from hudi_reconcile.app.audit import find_lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
 

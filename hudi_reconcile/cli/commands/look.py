@@ -158,7 +158,7 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
     """List runs and their outcomes, newest first; of the tables of -t, how drift went over their comparisons."""
     if consumers:
         return _consumers(settings, tables, output_format)
-    runs = open_room(settings).history(tables)
+    runs = complain_of_killed(open_room(settings)).history(tables)
     if output_format == "json":
         listed = [past.document for past in runs]
         trends = {name: asdict(trend) for name in tables if (trend := build_trend(name, listed)) is not None}
@@ -217,6 +217,16 @@ def open_room(settings: Settings, *, key_file: Path | None = None) -> Room:
 
     config = _config_of(settings)
     return Room.of(_DEFAULT_REPORTS if config is None else config.reports).with_keys(config, key_file)
+
+
+def complain_of_killed(room: Room) -> Room:
+    """The room, after stderr was told which runs were killed and are not ended: no list has them yet."""
+    for run_id in room.list_killed():
+        complain(
+            f"run {run_id} was killed: the next command that works on tables ends its folder; its commits: "
+            "hudi-reconcile audit lake"
+        )
+    return room
 
 
 @click.command()

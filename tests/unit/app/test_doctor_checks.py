@@ -152,16 +152,18 @@ def test_jars_that_are_not_here_yet_are_named() -> None:
     assert "a:b:1 will be fetched" in jar_check(["a:b:1"], 2).detail
 
 
-def test_columns_that_the_lake_cannot_hold_are_warned_of_with_the_line_that_renames_them() -> None:
+def test_columns_that_the_lake_cannot_hold_fail_as_a_pull_would_until_there_is_a_lake_with_its_own() -> None:
     odd = (
         replace(ODD, name="Order No", lake_name="Order No", kind=Kind.TEXT),
         replace(ODD, name="a b", lake_name="a_b"),
     )
-    found = list(table_checks("orders", with_columns(ID, CHANGED, *odd), replace(REQUEST, exclude=("a b",))))
+    table = TableConfig.model_validate({"name": "orders", "source": {"table": "orders"}, "lake": {"path": "/lake"}})
+    found = with_columns(ID, CHANGED, *odd).table
+    fix = 'compare: {rename: {"Order No": Order_No}}, or leave them out with source.columns'
 
-    assert [(check.name, check.status, check.fix) for check in found if check.status != "ok"] == [
-        ("orders: columns", "warn", 'compare: {rename: {"Order No": Order_No}}, or leave them out with source.columns')
-    ]
+    for is_new, status in ((True, "fail"), (False, "warn")):
+        (check,) = named_checks(table, found, None, is_new=is_new)
+        assert (check.name, check.status, check.fix) == ("orders: columns", status, fix)
 
 
 @pytest.mark.parametrize(

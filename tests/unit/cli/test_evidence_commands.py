@@ -631,3 +631,21 @@ def test_a_look_at_finished_runs_waits_for_no_spark_and_no_database_driver(repor
     )
 
     assert done.stderr.splitlines()[-1] == "loaded: "
+
+
+@pytest.mark.parametrize("command", [("history",), ("history", "--format", "json"), ("audit", "verify")])
+def test_run_that_was_killed_and_is_not_ended_is_said_beside_the_list(
+    reports: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    ended = write_run(reports, all_stories()["clean"])
+    killed = (
+        "import os; from pathlib import Path; from hudi_reconcile.evidence.store import Store\n"
+        f"with Store(Path({str(reports)!r})).begin({NOON_MICROS + 9}) as folder:\n"
+        " print(folder.run_id, flush=True), os.kill(os.getpid(), 9)"
+    )
+    run_id = subprocess.run([sys.executable, "-c", killed], capture_output=True, text=True, check=False).stdout.strip()
+
+    assert run(list(command)) == 0
+    said = capsys.readouterr()
+    assert f"run {run_id} was killed: the next command that works on tables ends its folder" in said.err
+    assert (run_id in said.out, ended in said.out) == (False, command[0] == "history")
