@@ -175,10 +175,12 @@ class SparkComparer:
         return replace(totals, cells=cells, other_rows=other_rows, days=count_days(counted), heat=count_heat(counted))
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
-        """Every planned correction held against both sides; kept by the first job over it."""
+        """Every planned correction held against both sides; materialised, then read in few parts."""
         planned = corrections.hold_plan(_frame(plan), self._shape)
         found = corrections.recheck(planned, *self._images_of(planned, look, segments), self._shape)
-        return Frame(found if rows is None else found.coalesce(count_parts(rows)))
+        # Kept anew: where a coalesce stands in the plan, Spark 3.5 does not find the fields of a composite key over an explode.
+        few = found if rows is None else found.coalesce(count_parts(rows)).localCheckpoint(eager=False)
+        return Frame(few)
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""

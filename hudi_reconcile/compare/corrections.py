@@ -38,7 +38,7 @@ def hold_plan(plan: DataFrame, shape: ComparisonShape) -> DataFrame:
 
 
 def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
-    """Hold every planned key against both sides as they are now; kept by the first job over it. One row per correction.
+    """Hold every planned key against both sides as they are now. Materialised; one row per correction.
 
     `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
     longer the one that was compared, or is there twice, or a row to be deleted is there again. `ready` keys may be written,
@@ -58,7 +58,7 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Comparis
     doubled = F.size("planned_seqnos") > 1
     status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
     no_rules = F.array().cast("array<string>")
-    return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=False)
+    return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=True)
 
 
 def hold(rechecked: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:

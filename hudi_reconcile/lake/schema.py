@@ -57,7 +57,7 @@ def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFr
             f"rows do not have the schema of Hudi table {path}: {'; '.join(found)}",
             fix="compare.exclude or compare.rename the columns, or create the table anew",
         )
-    return _select(frame, map(_nullable, table))
+    return frame.selectExpr(*map(_nullable, table))
 
 
 def as_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) -> DataFrame:
@@ -71,7 +71,7 @@ def as_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) 
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
     columns = [LakeColumn(column.name, widest_type(column.type)) for column in list_columns(frame)]
-    return _select(frame, map(_nullable, columns))
+    return frame.selectExpr(*map(_nullable, columns))
 
 
 def names_fault(names: Sequence[str]) -> tuple[str, str] | None:
@@ -119,11 +119,6 @@ def _nullable(column: LakeColumn) -> str:
     # A non-nullable column in the table would refuse the NULLs of a delete's row; `case` without `else` is nullable.
     name = _sql(column.name)
     return f"case when true then cast({name} as {column.type}) end as {name}"
-
-
-def _select(frame: DataFrame, columns: Iterable[str]) -> DataFrame:
-    """The columns, as SQL with their names. As one expression, taken apart again: each one more is a call to the JVM."""
-    return frame.selectExpr(f"struct({', '.join(columns)}) as hr_row").select("hr_row.*")
 
 
 def _sql(name: str) -> str:
@@ -177,7 +172,7 @@ def lake_rows(
         for field in partition_by
         if field.transform != "identity"
     ]
-    return _select(rows, (*stored, *derived, f"cast({read_seq} as bigint) as {READ_SEQ}"))
+    return rows.selectExpr(*stored, *derived, f"cast({read_seq} as bigint) as {READ_SEQ}")
 
 
 def derived_value(transform: str, value: str) -> str:

@@ -162,7 +162,7 @@ class Comparer(Protocol):
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
         """Every planned correction held against both sides as they are now: `status` ready, doubled, moved or superseded.
 
-        `rows`: how many there are at most, where known. Both sides are read by the first job over the answer, and never again.
+        `rows`: how many there are at most, where known. Materialised.
         """
         ...
 
