@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rules.verdict import STATUSES
@@ -86,6 +87,15 @@ Rows = Annotated[int, Field(ge=0, le=_MOST)]
 Share = Annotated[float, Field(ge=0, le=float(_MOST))]
 Text = str | None
 Texts = Mapping[str, str]
+
+
+def _check_day(text: str) -> str:
+    if date.fromisoformat(text).isoformat() != text:
+        raise ValueError("no day as YYYY-MM-DD")
+    return text
+
+
+Day = Annotated[str, AfterValidator(_check_day)]
 Scalar = bool | int | float | str | None
 
 
@@ -222,7 +232,7 @@ class _Cost(_Part):
 class _Cell(_Part):
     kind: str
     partition: Text
-    day: Text
+    day: Day | None
     rows: Rows
 
 
@@ -259,7 +269,7 @@ class _Anatomy(_Part):
     extra_copies: Rows | None = None
     key_map: _KeyMap | None = None
     shift: _WatermarkShift | None = None
-    days: Mapping[str, Rows] = {}
+    days: Mapping[Day, Rows] = {}
     heat: list[_Heat] = []
 
 
