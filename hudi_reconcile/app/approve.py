@@ -32,7 +32,7 @@ def select_plans(config: Config, run: str, tables: tuple[str, ...], ids: tuple[s
     Raises RefusedError for another plan, and for `latest` without ids beside a newer run that is under way: it may leave a
     plan that nobody has seen. Raises as `read_plans` too.
     """
-    begun = Store(config.reports).begun().live
+    begun = Store(config.reports).list_open().live
     every = read_plans(config, run, tables)
     meant = {table: one for table, one in every.items() if _is_named(one.plan, ids)}
     found = meant if meant and not tables else every

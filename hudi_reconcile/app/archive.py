@@ -75,7 +75,7 @@ class Room:
     def list_killed(self) -> tuple[str, ...]:
         """The runs that were killed and whose folders nobody has ended yet, newest first; none where that cannot be told."""
         with suppress(OSError, ReconcileError):  # a folder that may only be read, a lock that somebody holds
-            return self.store.begun().dead
+            return self.store.list_open().dead
         return ()
 
     def verify(self, published: str | None) -> Verified:

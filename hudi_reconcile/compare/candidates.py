@@ -73,7 +73,7 @@ def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet
     return place_rows(frame, "lake", shape, segments, f"{SEQNO} as seqno")
 
 
-def lake_digests(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
+def digest_copies(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and digest of the lake's rows of some segments, one line per copy."""
     return place_rows(frame, "lake", shape, segments, f"{digest_of('lake', shape)} as lake_digest")
 

@@ -237,7 +237,7 @@ class SparkComparer:
         self, rechecked: Frame, lake: Frame, segments: SegmentSet, *, written: Collection[str] = corrections.WRITTEN
     ) -> Frame:
         """What the lake really shows for the corrections of these statuses; kept by the first job over it."""
-        rows, shown = _frame(rechecked), candidates.lake_digests(_frame(lake), self._shape, segments)
+        rows, shown = _frame(rechecked), candidates.digest_copies(_frame(lake), self._shape, segments)
         if candidates.is_worth_picking(rows, segments):
             shown = candidates.pick_images(shown, rows, self._shape)
         return Frame(corrections.read_back(rows, shown, tuple(written), self._shape))

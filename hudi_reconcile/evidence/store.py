@@ -131,15 +131,15 @@ class Store:
         names = (entry.name for entry in os.scandir(self.reports) if entry.is_dir(follow_symlinks=False))
         return sorted(filter(is_run_id, names), reverse=True)
 
-    def begun(self) -> Begun:
-        """The runs whose folders are not ended yet."""
+    def list_open(self) -> OpenRuns:
+        """The runs whose folders are unfinished."""
         if not (self.reports / STORE_LOCK).exists():
-            return Begun((), ())
+            return OpenRuns((), ())
         with file_lock(self.reports / STORE_LOCK, wait_seconds=self.lock_seconds):
             folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
             found = sorted(filter(is_run_id, folders), reverse=True)
             live = tuple(filter(self._is_built, found))
-        return Begun(live, tuple(one for one in found if one not in live))
+        return OpenRuns(live, tuple(one for one in found if one not in live))
 
     def resolve(self, run: str, *, commands: Collection[str] | None = None) -> str:
         """The id that `run` means: itself, or for `latest` the newest run of one of these commands (None: of any).
@@ -305,8 +305,8 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """Runs whose folders are not ended, newest first: those that live processes of this host build, and what dead ones left."""
+class OpenRuns:
+    """Runs whose folders are unfinished, newest first: `live` ones are being built on this host, `dead` ones were killed."""
 
     live: tuple[str, ...]
     dead: tuple[str, ...]

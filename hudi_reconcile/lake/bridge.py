@@ -41,7 +41,7 @@ class TimelineAction:
 
     @property
     def java(self) -> Any:
-        """Hudi's own object; a call to the JVM."""
+        """Hudi's own object for this entry; each access is a call to the JVM."""
         return self.line.get(self.place)
 
 
@@ -208,7 +208,7 @@ def newest_completion(archived: Iterable[TimelineAction], active: Iterable[Timel
 
 
 def list_actions(line: Any) -> tuple[TimelineAction, ...]:
-    """The instants of one of Hudi's timelines, in its order."""
+    """All instants of a timeline of Hudi's, in the order of that timeline."""
     instants = line.getInstants()
     # As one text: to ask each instant takes four calls, and a table that is pulled each night has a hundred of them.
     found = parse_instants(str(instants.toString()))
@@ -226,7 +226,7 @@ _INSTANT = re.compile(r"\[(==>)?(\d+)__(?:(\d+)__)?([a-z]+)__(REQUESTED|INFLIGHT
 
 
 def parse_instants(text: str) -> tuple[TimelineAction, ...] | None:
-    """The instants of a timeline from Hudi's own text of them; None where that is not as Hudi 1.2.0 writes it. Pure.
+    """The instants that Hudi printed as this text; None where the text is not in the form of Hudi 1.2.0. Pure.
 
     >>> planned, made = "[==>20260102__clean__REQUESTED]", "[20260101__20260103__commit__COMPLETED]"
     >>> parse_instants(f"[{planned}, {made}]")  # doctest: +NORMALIZE_WHITESPACE

@@ -109,7 +109,7 @@ def check_facts(facts: BatchFacts, table: LakeTable) -> None:
 
 
 def keep_exact(batch: Corrective, table: LakeTable) -> tuple[DataFrame, DataFrame]:
-    """The exact rows and the exact versions, in few parts; kept by the first job over them."""
+    """The rows and the versions in the table's exact types, in few parts; the first job over them materialises both."""
     rows, expected = exact_rows(batch, table), exact_versions(cast("DataFrame", batch.expected), table)
     if batch.rows is not None:
         parts = count_parts(batch.rows)

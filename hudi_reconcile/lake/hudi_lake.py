@@ -36,7 +36,7 @@ from hudi_reconcile.lake.odd_rows import check_types, check_values, has_mixed_ke
 from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
-from hudi_reconcile.lake.schema import as_new_table, as_table, derived_value, lake_rows, list_columns
+from hudi_reconcile.lake.schema import as_new_table, as_table, derive_value, lake_rows, list_columns
 from hudi_reconcile.lake.table import SCHEMA, add_file_types, build_lake_table, has_table, read_properties
 from hudi_reconcile.lake.timeline import (
     KEYS,
@@ -393,7 +393,7 @@ def flag_in_scope(rows: DataFrame, side: Literal["source", "lake"], rule: PathRu
 
 def _source_text(field: PathField) -> SparkColumn:
     if field.transform != "identity":
-        return _text(F.expr(derived_value(field.transform, f"c{field.index}")))
+        return _text(F.expr(derive_value(field.transform, f"c{field.index}")))
     return _text(F.col(f"c{field.index}").cast(stored_type(field.column)).cast(field.lake_type))
 
 

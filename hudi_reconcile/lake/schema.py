@@ -168,13 +168,13 @@ def lake_rows(
     stored += [f"cast(null as {column.type}) as {_sql(column.name)}" for column in shape.dropped]
     places = {column.name: f"c{index}" for index, column in enumerate(columns)}
     derived = [
-        f"{derived_value(field.transform, places[field.column])} as {_sql(field.lake_name)}"
+        f"{derive_value(field.transform, places[field.column])} as {_sql(field.lake_name)}"
         for field in partition_by
         if field.transform != "identity"
     ]
     return rows.selectExpr(*stored, *derived, f"cast({read_seq} as bigint) as {READ_SEQ}")
 
 
-def derived_value(transform: str, value: str) -> str:
+def derive_value(transform: str, value: str) -> str:
     """What a derived partition column holds for a value of its source column, as SQL of that."""
     return f"date_format(cast({value} as timestamp), '{_PATTERNS[transform]}')"

@@ -79,7 +79,7 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
 
 
 def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: Dialect = postgres) -> Iterator[Check]:
-    """One source table: readable, key, watermark, columns that cannot be compared."""
+    """One source table: whether it can be read, its key, its watermark, and columns that cannot be compared."""
     table = facts.table
     if not facts.can_read:
         yield Check(
@@ -114,10 +114,10 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: D
 
 
 def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
-    """Columns that the lake cannot hold; masks and rules on some that the source does not have, which would do nothing.
+    """Names: columns that the lake cannot hold, and masks and rules that name a column which the source does not have.
 
-    A pull would make a new table with these columns and is refused. Where there is a lake table, it may have its own, and may
-    still have one that the source lost: then it is only said.
+    Where no lake table exists yet these fail, as the pull that makes it would. An existing table may have names of its own, and
+    may still have a column that the source lost: then they are warnings.
     """
     status: Status = "fail" if is_new else "warn"
     fault = names_fault([column.lake_name for column in found.columns])

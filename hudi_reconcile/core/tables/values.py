@@ -295,7 +295,7 @@ _ROWS_PER_PART = 5_000
 
 
 def count_parts(rows: int) -> int:
-    """In how many parts so many materialised rows are read again: each part costs every job milliseconds, whatever it holds.
+    """How many parts this many materialised rows need: each part costs every job over them milliseconds, whatever it holds.
 
     >>> count_parts(0), count_parts(6), count_parts(10_000)
     (1, 1, 2)

@@ -25,7 +25,7 @@ from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
 from hudi_reconcile.stages.apply.commits import (
     ApplyWork,
-    Rechecked,
+    Recheck,
     exclude_landed,
     select_first_commits,
     write_corrections,
@@ -268,7 +268,7 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
     return done
 
 
-def _rechecked(work: ApplyWork, course: Course) -> Rechecked:
+def _rechecked(work: ApplyWork, course: Course) -> Recheck:
     course.begin(StepName.RECHECK)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pin_lake(sides.lake)
@@ -291,7 +291,7 @@ def _rechecked(work: ApplyWork, course: Course) -> Rechecked:
         )
     earlier = None if checkpoint is None else checkpoint.checkpoint
     work = replace(work, as_of_micros=moment.as_of(None))
-    return Rechecked(work, rechecked, counts, earlier, moment.clock_micros, unproven)
+    return Recheck(work, rechecked, counts, earlier, moment.clock_micros, unproven)
 
 
 def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:

@@ -82,7 +82,7 @@ class ApplyWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Rechecked:
+class Recheck:
     """The plan's rows held against both sides as they are now, and counted."""
 
     work: ApplyWork
@@ -119,7 +119,7 @@ def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
     return rechecked
 
 
-def write_corrections(found: Rechecked, tally: Tally) -> CommitOutcome:
+def write_corrections(found: Recheck, tally: Tally) -> CommitOutcome:
     """Make the commits, each noted in the tally before the process may be stopped, and read back what the lake shows.
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
@@ -152,7 +152,7 @@ def write_corrections(found: Rechecked, tally: Tally) -> CommitOutcome:
     return _ended(work, rechecked, tally)
 
 
-def _next_seq(found: Rechecked, there: int | None) -> int:
+def _next_seq(found: Recheck, there: int | None) -> int:
     """A read sequence above those of pulls, and of the rows that are replaced: whoever wrote them, Hudi keeps the greater.
 
     `there` is the greatest of the latter.
@@ -195,7 +195,7 @@ def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
     return CommitOutcome(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
 
 
-def _held_back(rechecked: Rechecked) -> tuple[Frame, Mapping[str, int]]:
+def _held_back(rechecked: Recheck) -> tuple[Frame, Mapping[str, int]]:
     """Upserts whose new image breaks a rule of the quarantine are not written: status `held`, and how many by rule."""
     work, rows = rechecked.work, rechecked.rows
     if work.quarantine is None:

@@ -77,7 +77,7 @@ def test_readers_and_a_purge_behind_such_a_holder_end_by_the_same_name(
     (hasty.reports / run_id).rename(hasty.reports / "elsewhere")
 
     with held(hasty.reports):
-        for act in (hasty.begun, hasty.run_ids, lambda: purge(hasty, old, {})):
+        for act in (hasty.list_open, hasty.run_ids, lambda: purge(hasty, old, {})):
             with pytest.raises(LockHeldError):
                 act()
 

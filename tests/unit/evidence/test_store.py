@@ -18,7 +18,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.purge import Old, purge
-from hudi_reconcile.evidence.store import APPLIED, COMPARED, Begun, Store
+from hudi_reconcile.evidence.store import APPLIED, COMPARED, OpenRuns, Store
 from hudi_reconcile.evidence.trust import UntrustedError
 
 NOON_MICROS = 1_795_262_400_000_000
@@ -100,10 +100,10 @@ def test_run_that_fails_leaves_nothing_behind(store: Store, result_of: ResultOf)
 def test_run_of_a_killed_process_is_cleaned_up_by_the_next_and_never_seen(store: Store) -> None:
     run_and_die(store, "folder.write_text('report.html', 'half')\nos.kill(os.getpid(), 9)")
     left = [path.name for path in store.reports.glob(".tmp-*")]
-    (killed,) = store.begun().dead
+    (killed,) = store.list_open().dead
 
     with store.begin(NOON_MICROS) as folder:
-        assert store.begun() == Begun((folder.run_id,), ())
+        assert store.list_open() == OpenRuns((folder.run_id,), ())
         seen = store.run_ids()
         remaining = [path.name for path in store.reports.glob(".tmp-1970*")]
 
