@@ -613,6 +613,9 @@ def test_fix_of_a_call_with_another_config_names_that_config(
     assert "fix: look: hudi-reconcile -c shop.yaml audit verify" in capsys.readouterr().err
 
 
+# For a child beside libraries of the lowest versions, where the product itself is not installed.
+PRODUCT_IN_REACH = {**os.environ, "PYTHONPATH": str(Path(hudi_reconcile.__file__).parent.parent)}
+
 LOOKS = ("history", "plan latest", "findings latest", "report latest", "audit verify", "diff latest")
 
 
@@ -625,9 +628,12 @@ def test_a_look_at_finished_runs_waits_for_no_spark_and_no_database_driver(repor
         "sys.exit('loaded: ' + ' '.join(name for name in heavy if name in sys.modules))"
     )
 
-    found = {**os.environ, "PYTHONPATH": str(Path(hudi_reconcile.__file__).parent.parent)}  # where nothing is installed
     done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=False, env=found
+        [sys.executable, "-c", code, *command.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=PRODUCT_IN_REACH,
     )
 
     assert done.stderr.splitlines()[-1] == "loaded: "
@@ -643,7 +649,10 @@ def test_run_that_was_killed_and_is_not_ended_is_said_beside_the_list(
         f"with Store(Path({str(reports)!r})).begin({NOON_MICROS + 9}) as folder:\n"
         " print(folder.run_id, flush=True), os.kill(os.getpid(), 9)"
     )
-    run_id = subprocess.run([sys.executable, "-c", killed], capture_output=True, text=True, check=False).stdout.strip()
+    child = subprocess.run(
+        [sys.executable, "-c", killed], capture_output=True, text=True, check=False, env=PRODUCT_IN_REACH
+    )
+    run_id = child.stdout.strip()
 
     assert run(list(command)) == 0
     said = capsys.readouterr()
