@@ -139,7 +139,7 @@ def made(spark: SparkSession, path: str, which: tuple[str, str], given: argparse
         frame.write.format("hudi").options(**how).mode("append").save(path)
 
     write(shaped(spark.range(rows), 0).repartition(2), "bulk_insert")
-    (first,) = [str(one.completed) for one in Timeline(spark, path).completed()]
+    (first,) = [str(one.completed) for one in Timeline(spark, path).list_completed()]
     seconds: list[Cost] = []
     for n in range(1, given.commits + 1):
         # One commit: deletes are rows with Hudi's marker of a delete in a column that holds it nowhere else.

@@ -151,7 +151,7 @@ def sizes(lake: Path) -> dict[Path, int]:
 
 def last_commit(spark: SparkSession, table: TableConfig) -> str:
     """When the newest commit completed."""
-    return max(str(one.completed) for one in Timeline(spark, table.lake.path).completed())
+    return max(str(one.completed) for one in Timeline(spark, table.lake.path).list_completed())
 
 
 def is_wrong(spark: SparkSession, table: TableConfig, rows: int) -> bool:

@@ -205,7 +205,7 @@ def snapshots(spark: SparkSession, path: str) -> list[duel_check.Snapshot]:
         for value, action in line.metadata(CHECKPOINT, archived=False)
     }
     found = []
-    for action in sorted(line.completed(), key=lambda one: one.completed or ""):
+    for action in sorted(line.list_completed(), key=lambda one: one.completed or ""):
         rows = (
             spark.read.format("hudi").option("as.of.instant", action.requested).load(path)
             .select("order_id", "number", "_hoodie_commit_seqno").collect()

@@ -34,6 +34,19 @@ LARGE_CLASSES = {
     "Source": 27, "SparkComparer": 29, "Store": 13, "TableSource": 27, "Timeline": 15, "Watermark": 16,
 }  # fmt: skip
 
+# `docs/style.md`: what is no verb and names no function, first or alone. `of` makes a value of its class: `SegmentSet.of`.
+NO_VERBS = {
+    "above", "after", "again", "around", "as", "at", "before", "below", "beside", "between", "by", "elsewhere", "for",
+    "from", "how", "in", "meanwhile", "near", "not", "now", "of", "on", "only", "since", "still", "then", "there",
+    "till", "to", "twice", "under", "until", "with", "within", "without",
+}  # fmt: skip
+PARTICIPLES = {
+    "begun", "built", "done", "drawn", "found", "given", "gone", "held", "kept", "known", "lost", "made", "met",
+    "proven", "said", "seen", "sent", "shown", "told",
+}  # fmt: skip
+VERBS_IN_ED = {"embed", "exceed", "feed", "need", "seed"}
+CONSTRUCTORS = {"of", "of_values", "to_dict"}
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -70,6 +83,28 @@ def test_functions_keep_their_budgets(module: Path) -> None:
     }
 
     assert (too_long, too_many) == ({}, {})
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_function_is_named_by_no_participle_preposition_or_adverb(module: Path) -> None:
+    values = {"property", "cached_property"}
+    names = (one.name for one in functions(module) if not values & {ast.unparse(each) for each in one.decorator_list})
+
+    assert [name for name in names if name not in CONSTRUCTORS and is_no_verb(name)] == []
+
+
+def is_no_verb(name: str) -> bool:
+    words = name.strip("_").split("_")
+    is_participle = words[0] in PARTICIPLES or (words[0].endswith("ed") and words[0] not in VERBS_IN_ED)
+    return words[0] in NO_VERBS or (len(words) == 1 and is_participle)
+
+
+def test_names_that_are_no_verbs_are_known() -> None:
+    assert [name for name in ("_told", "joined", "by_key", "_feed", "find_end") if is_no_verb(name)] == [
+        "_told",
+        "joined",
+        "by_key",
+    ]
 
 
 def positional_parameters(function: Function) -> int:

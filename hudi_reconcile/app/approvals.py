@@ -17,7 +17,7 @@ from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import RESULT_FILE
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals, is_own_sweep, misowned, refuse_edited
+from hudi_reconcile.evidence.trust import approvals, is_own_sweep, list_misowned, refuse_edited
 
 if TYPE_CHECKING:  # whoever looks at a plan waits for no database driver and no Spark
     from hudi_reconcile.app.table_work import TableRun
@@ -58,12 +58,12 @@ def check_duties(one: TableRun, plan: Plan) -> Mapping[str, str]:
     if not one.table.policy.require_approval:
         return people
     if duties.by_login:
-        duties = _with_owners(one, plan, duties)
+        duties = _add_file_owners(one, plan, duties)
     given = find_approval(plan, approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 
 
-def _with_owners(one: TableRun, plan: Plan, duties: Duties) -> Duties:
+def _add_file_owners(one: TableRun, plan: Plan, duties: Duties) -> Duties:
     """The duties held against the owners of files, which a process in a user namespace cannot choose."""
     if hides_user():
         refuse_hidden_user(plan)
@@ -71,7 +71,7 @@ def _with_owners(one: TableRun, plan: Plan, duties: Duties) -> Duties:
     uid = "" if duties.planner is None else duties.planner.uid
     if not is_here and duties.planner is not None and not is_own_sweep(one.store.reports, plan.run_id, uid):
         refuse_borrowed_plan(plan)
-    return replace(duties, borrowed=misowned(one.store.reports, one.store.keys))
+    return replace(duties, borrowed=list_misowned(one.store.reports, one.store.keys))
 
 
 def add_people(result: TableResult, people: Mapping[str, str]) -> TableResult:

@@ -75,7 +75,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
             refuse_own_word(plan, who, find_planner(store, plan.run_id), by_login=by_login)
     with store.begin(now) as folder:
         name_run(folder.run_id)
-        results = tuple(_approved(found[table.name].plan, who, now) for table in call.tables)
+        results = tuple(_describe_approval(found[table.name].plan, who, now) for table in call.tables)
         provenance = describe_maker(call, who, folder)
         trust = sentences(call.config)
         result = RunResult(
@@ -86,7 +86,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     return Finished(result, final, said, audit_head=folder.head)
 
 
-def _approved(plan: Plan, who: Actor, now_micros: int) -> TableResult:
+def _describe_approval(plan: Plan, who: Actor, now_micros: int) -> TableResult:
     at = utc_text(now_micros)
     word = Approved(plan.plan_id, plan.run_id, plan.upserts, plan.deletes, who.name, who.login, at, who.uid)
     return TableResult(

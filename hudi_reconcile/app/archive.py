@@ -18,7 +18,7 @@ from hudi_reconcile.app.store import open_store, plan_document, read_key_ring, s
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, changes_between
+from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, compare_findings
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import chosen_kinds, chosen_reasons, read_findings, read_uncorrected
 from hudi_reconcile.evidence.history import PastRun, history
@@ -66,7 +66,7 @@ class Room:
         """The room of a reports folder; nothing is opened yet."""
         return Room(Store(reports))
 
-    def with_keys(self, config: Config | None, key_file: Path | None) -> Room:
+    def add_keys(self, config: Config | None, key_file: Path | None) -> Room:
         """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
         if key_file is not None:
             return Room(Store(self.store.reports, read_key_ring(key_file)))
@@ -100,7 +100,7 @@ class Room:
         warnings = [f"{table['name']}: not compared: {why}" for table in chosen for why in _gaps(table)]
         return FoundFindings(run_id, self._lines(run_id, chosen, wanted), tuple(warnings))
 
-    def uncorrected(
+    def list_uncorrected(
         self, run: str, *, tables: Collection[str], kinds: Collection[str], reasons: Collection[str]
     ) -> FoundFindings:
         """What an apply left uncorrected, with the reason of each row, read while it is used.
@@ -123,7 +123,7 @@ class Room:
         warnings = [f"{one['name']}: {said}" for one in chosen for said in unlisted_reasons(document, one)]
         without = [one for one in select_tables(document, tables) if one not in chosen]
         warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
-        return FoundFindings(run_id, self._left(run_id, chosen, wanted, why), tuple(warnings))
+        return FoundFindings(run_id, self._read_left_rows(run_id, chosen, wanted, why), tuple(warnings))
 
     def diff(self, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
         """Which findings came, went and stayed between two runs. Raises as `findings` does."""
@@ -188,7 +188,7 @@ class Room:
         shown = tuple(f"{table_folder(one['name'])}/{folder}/" for one in tables)
         self.store.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
-    def _left(
+    def _read_left_rows(
         self, run_id: str, tables: Sequence[Document], kinds: Collection[str], reasons: Collection[str]
     ) -> Iterator[str]:
         for table in tables:
@@ -260,7 +260,7 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
         ours, theirs = before[name], after[name]
         return TableDiff(
             name,
-            lambda: changes_between(lambda: findings(first, ours), findings(second, theirs)),
+            lambda: compare_findings(lambda: findings(first, ours), findings(second, theirs)),
             tuple(f"{run} did not compare all of {name}: {_LESS[side]}" for side, run, one in
                   (("before", first, ours), ("after", second, theirs)) if not is_whole_comparison(one)),
         )  # fmt: skip

@@ -21,7 +21,7 @@ from hudi_reconcile.config.fields import format_duration
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, missing_key_error, read_links
-from hudi_reconcile.evidence.copies import fetch_runs, place_of
+from hudi_reconcile.evidence.copies import fetch_runs, find_place
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.purge import Old, old_runs, purge
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE
@@ -74,7 +74,7 @@ def verify_copies(config: Config, published: str | None, key_file: Path | None) 
         raise UsageError("the config copies its runs nowhere", fix="outputs: {copy_to: s3://BUCKET/FOLDER}")
     keys = open_key_ring(config, os.environ) if key_file is None else read_key_ring(key_file)
     with TemporaryDirectory(prefix="hudi-reconcile-copies-") as folder:
-        fetch_runs(place_of(config.outputs.copy_to), Path(folder))
+        fetch_runs(find_place(config.outputs.copy_to), Path(folder))
         found = verify(Path(folder), published, keys)
         for run_id in found.purged:  # purged here, and kept there
             rmtree(Path(folder) / run_id, ignore_errors=True)

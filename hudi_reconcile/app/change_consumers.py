@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, ask, choose_query, request_of
+from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, ask, build_request, choose_query
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.changefeed.query import show_frame
 from hudi_reconcile.config.model import Config
@@ -21,11 +21,11 @@ from hudi_reconcile.core.changes.consumers import (
     advance_position,
     check_name,
     check_place,
-    chunks_of,
     chunks_out,
+    cut_chunks,
     deliveries,
     measure_lag,
-    position_at,
+    move_position,
 )
 from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, select_span
 from hudi_reconcile.core.errors import UsageError
@@ -49,8 +49,8 @@ def feed(config: Config | None, asked: ChangeQuery, feeding: Feeding, deliver: D
     Where it moves, the position moves on once `deliver` has returned, and a second call for the consumer is refused meanwhile.
     A delivery that was cut short comes again, the same range first, without the chunks that are out.
     """
-    with open_session(request_of(config)) as session:
-        _feed_in(session, config, asked, feeding, deliver)
+    with open_session(build_request(config)) as session:
+        _feed_exclusively(session, config, asked, feeding, deliver)
 
 
 def feed_frames(
@@ -75,12 +75,14 @@ def feed_frames(
     def hand_over(answer: Answered) -> None:
         deliver(show_frame(answer.rows), answer.span.after or EARLIEST, answer.span.upto or EARLIEST)
 
-    _feed_in(start_session(request_of(found)), found, asked, Feeding(check_name(consumer)), hand_over)
+    _feed_exclusively(start_session(build_request(found)), found, asked, Feeding(check_name(consumer)), hand_over)
 
 
-def _feed_in(session: Session, config: Config | None, asked: ChangeQuery, feeding: Feeding, deliver: Deliver) -> None:
+def _feed_exclusively(
+    session: Session, config: Config | None, asked: ChangeQuery, feeding: Feeding, deliver: Deliver
+) -> None:
     positions = Positions(session.spark, asked.table.lake.path)
-    with positions.held(feeding.consumer) if feeding.moves else nullcontext():
+    with positions.hold(feeding.consumer) if feeding.moves else nullcontext():
         _feed(config, asked, _Place(positions, feeding), deliver, session)
 
 
@@ -104,7 +106,7 @@ def _feed(config: Config | None, asked: ChangeQuery, place: _Place, deliver: Del
     history = HudiHistory(session.spark, asked.table.lake.path)
     commits = history.commits()
     cut = history.cut(commits)
-    position = _begun(asked, place, commits, cut)
+    position = _place_consumer(asked, place, commits, cut)
     span = select_span(position.instant or EARLIEST, asked.end, commits, cut)
     for after, upto in deliveries(position, advance_position(span.upto, commits)):
         found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
@@ -122,13 +124,13 @@ def _deliver_chunks(found: Answered, place: _Place, position: ConsumerPosition, 
     counts = found.counts()
     rows = sum(counts)
     done, chunk_rows = chunks_out(position, str(position.pending), rows)
-    chunks = chunks_of(counts, chunk_rows)
+    chunks = cut_chunks(counts, chunk_rows)
     for number, chunk in enumerate(chunks[done:], start=done):
         place.write(replace(position, progress=Progress(number, chunk_rows, rows)))
         deliver(found.part(chunk, is_first=number == done) if len(chunks) > 1 else found)
 
 
-def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
+def _place_consumer(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
     """Where the consumer begins: its stored position, unless the call gives another, which is stored then."""
     position = place.positions.read(place.consumer) or ConsumerPosition(place.consumer, asked.fed)
     if position.kind != asked.fed:
@@ -139,7 +141,7 @@ def _begun(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cu
     if asked.start == EARLIEST:
         check_place(position, commits, cut)
         return position
-    position = position_at(position, select_span(asked.start, LATEST, commits, cut).after, commits, cut)
+    position = move_position(position, select_span(asked.start, LATEST, commits, cut).after, commits, cut)
     place.write(position)
     return position
 
@@ -150,12 +152,12 @@ def measure_lags(config: Config, tables: Collection[str]) -> Mapping[str, tuple[
     Raises UsageError for an unknown table, LakeError for a position that cannot be read.
     """
     chosen = [config.table(name) for name in tables] or config.tables
-    with open_session(request_of(config)) as session:
+    with open_session(build_request(config)) as session:
         return {table.name: _lags(session, table.lake.path) for table in chosen}
 
 
 def _lags(session: Session, path: str) -> tuple[Lag, ...]:
-    positions = Positions(session.spark, path).all()
+    positions = Positions(session.spark, path).list_all()
     if not positions:
         return ()
     try:

@@ -33,7 +33,7 @@ from hudi_reconcile.changefeed.query import (
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
-from hudi_reconcile.config.tables import TableConfig, table_at
+from hudi_reconcile.config.tables import TableConfig, build_default_table
 from hudi_reconcile.core.changes.consumers import Chunk, delivery_options
 from hudi_reconcile.core.changes.queries import (
     LOG_READERS,
@@ -113,7 +113,7 @@ class Answered:
 
         With an `envelope` as Debezium's events, else as our own lines.
         """
-        return print_lines(self.rows, self.masks.shown(self.mask_key), envelope)
+        return print_lines(self.rows, self.masks.build_masks(self.mask_key), envelope)
 
     def counts(self) -> tuple[int, ...]:
         """How many changes there are of each commit."""
@@ -149,7 +149,7 @@ def parse_target(url: str, table: str, *, insecure: bool) -> PostgresTarget:
 
 def query(config: Config | None, asked: ChangeQuery, deliver: Deliver) -> None:
     """Answer one query and hand it over while Spark is open. `config` is None where only the table's path is known."""
-    with open_session(request_of(config)) as session:
+    with open_session(build_request(config)) as session:
         deliver(ask(config, asked, session))
 
 
@@ -160,7 +160,7 @@ def choose_table(name: str | None, path: str | None) -> str | TableConfig:
             "which table: by its name in a config (-t T, `table`) or by its path (--path TABLE, `path`), one of both",
             fix="-t T, or --path TABLE",
         )
-    return table_at(path, Path.cwd()) if path is not None else str(name)
+    return build_default_table(path, Path.cwd()) if path is not None else str(name)
 
 
 def answer_changes(
@@ -172,7 +172,7 @@ def answer_changes(
 ) -> object:
     """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
     found, asked = choose_query(table, path, kind, config, further)
-    return show_frame(ask(found, asked, start_session(request_of(found))).rows)
+    return show_frame(ask(found, asked, start_session(build_request(found))).rows)
 
 
 def choose_query(
@@ -204,7 +204,7 @@ def choose_query(
     return found, replace(ChangeQuery.of(table, known, start, end), **fields)
 
 
-def request_of(config: Config | None) -> SessionRequest:
+def build_request(config: Config | None) -> SessionRequest:
     """The session that change queries need: of the config, or of none."""
     return replace(SessionRequest() if config is None else request_session(config), short=True)
 
@@ -221,11 +221,11 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     span = select_span(asked.start, asked.end, commits, history.cut(commits))
     try:
         with redact_failures(asked.table.lake.path):
-            found = _found(asked, history, span)
+            found = _answer(asked, history, span)
             doubled = _notes_of_doubled(asked, history, span, found)
     finally:
         # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
-        meanwhile = history.meanwhile()
+        meanwhile = history.look_anew()
         select_span(asked.start, asked.end, commits, meanwhile.cut())
         meanwhile.check_undisturbed(span.commits)
     zone_notes = _notes_of_zone(asked, meanwhile.zone(Files(session.spark, asked.table.lake.path)))
@@ -265,20 +265,20 @@ def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, foun
         return ()
     hidden = derive_lake_masks(asked.table, history.table).hidden
     most = 0 if any(name in hidden for name in history.table.record_key) else _KEYS_NAMED
-    count, some = find_keys_among(found, history.elsewhere(span.commits), most)
+    count, some = find_keys_among(found, history.list_other_keys(span.commits), most)
     keys = f"{count} keys of this answer are" if count != 1 else "1 key of this answer is"
     where = f"{keys} in the table a second time, in files that no commit of the range wrote: sweep lists doubled keys"
     named = ", ".join([*some, *(["…"] if some and count > len(some) else [])])
     return (f"{where} ({named})" if named else where,) if count else ()
 
 
-def _found(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:
+def _answer(asked: ChangeQuery, history: HudiHistory, span: Span) -> Frame:
     if asked.merge is not None:
-        return history.raw(span, asked.merge)
+        return history.read_raw(span, asked.merge)
     rows_only = asked.kind == "upsert" and history.can_list_alive(span.commits)
     log = _own_log(asked, history, span.commits, rows_only=rows_only)
     if log is None and rows_only:
-        return list_rows(history.alive(span.commits), span.commits)
+        return list_rows(history.read_alive_upserts(span.commits), span.commits)
     kept = log is not None
     return answer_query(asked.kind, log or _log_of_files(history, span.commits), span.commits, is_kept=kept)
 
@@ -306,11 +306,11 @@ def _own_log(asked: ChangeQuery, history: HudiHistory, commits: Sequence[Commit]
 def _short_log(
     history: HudiHistory, commits: Sequence[Commit], *, rows_only: bool, at_any_cost: bool = False
 ) -> Frame | None:
-    counted = history.counted(commits)
+    counted = history.count_commits(commits)
     if counted is None or not (at_any_cost or is_shorter(counted, commits, latest_only=rows_only)):
         return None
     try:
-        with history.logged(commits, counted) as told:
+        with history.read_log(commits, counted) as told:
             return None if told is None else read_log(told, history.table.record_key, counted)
     except LakeError:
         return None  # the files are read next; where they are gone too, that is the error
@@ -318,9 +318,9 @@ def _short_log(
 
 def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
     """From one reading of the files that the commits left where that tells it, else from two of each commit."""
-    found = history.touched(commits)
+    found = history.read_touched(commits)
     if found is None:
-        found = select_touched(history.versions(commits), few=history.bytes_around(commits) <= FEW_BYTES)
+        found = select_touched(history.versions(commits), few=history.bound_bytes(commits) <= FEW_BYTES)
     return pair_images(found, commits)
 
 

@@ -26,7 +26,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure, Unverified
 from hudi_reconcile.core.result_queries import result_without_plan, unjudged_rows
 from hudi_reconcile.core.rules.rules import RuleSet
-from hudi_reconcile.core.rules.verdict import not_run
+from hudi_reconcile.core.rules.verdict import report_unrun_rules
 from hudi_reconcile.core.sweep import coverage
 from hudi_reconcile.core.sweep.proof import document as proof_document
 from hudi_reconcile.core.sweep.segments import share_seconds
@@ -74,7 +74,7 @@ class Watch:
     jobs: int = 1
     until: float | None = field(default=None, init=False)
 
-    def part_of(self, one: TableRun) -> PartialSweep:
+    def choose_part(self, one: TableRun) -> PartialSweep:
         """What this table compares."""
         asked, budget = self.asked, self.asked.budget_seconds
         duty = read_duty(one.table)
@@ -115,7 +115,7 @@ def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Fin
 def run_sweep(call: Call, asked: PartialSweepRequest = ALL) -> Finished:
     """Compare, say what drifted, and write a plan; the lake is only read."""
     watch = Watch(asked, tuple(table.name for table in call.tables), call.jobs)
-    return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.part_of(one)))[0])
+    return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.choose_part(one)))[0])
 
 
 def run_apply(
@@ -222,7 +222,7 @@ def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
 def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
     people = check_duties(one, found.plan)
     held = None if rules is None else open_quarantine(one, rules)
-    listing = Listing(*one.folder.uncorrected(one.table.name))
+    listing = Listing(*one.folder.build_uncorrected_path(one.table.name))
     done = apply(
         _job(one), found.plan, spark_address(found.findings), approval, one.edges, quarantine=held, listing=listing
     )
@@ -231,14 +231,14 @@ def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | 
 
 def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
     try:
-        return _with_unjudged(_apply(one, found, approval, rules), found.unjudged)
+        return _add_unjudged(_apply(one, found, approval, rules), found.unjudged)
     except LandedError as landed:
-        raise LandedError(_with_unjudged(landed.result, found.unjudged), landed.error) from landed.error
+        raise LandedError(_add_unjudged(landed.result, found.unjudged), landed.error) from landed.error
     except ReconcileError as error:
-        return _not_applied(one, found.plan, error)
+        return _describe_unapplied(one, found.plan, error)
 
 
-def _not_applied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> TableResult:
+def _describe_unapplied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> TableResult:
     """A named error came before anything was written."""
     reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
     left = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
@@ -267,7 +267,7 @@ def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets
     try:
         result = _nightly(one, approval, rules)
     except ReconcileError as error:
-        return replace(describe_part_failure(one, error), rules=not_run(rules, error.message, error.fix))
+        return replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
     return check_after(one, result, rules, "error")
 
 
@@ -291,19 +291,19 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         one.limit.refuse()
         applied = _apply(one, plan, approval, rules)
     except LandedError as landed:
-        raise LandedError(_joined(swept, landed.result), landed.error) from landed.error
+        raise LandedError(_join_results(swept, landed.result), landed.error) from landed.error
     except ReconcileError as error:
-        failed = _not_applied(one, plan.plan, error)
-        return _joined(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
+        failed = _describe_unapplied(one, plan.plan, error)
+        return _join_results(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
     except (Exception, *STOPS) as ending:
         raise LandedError(swept, ending) from ending
-    return _joined(swept, applied)
+    return _join_results(swept, applied)
 
 
-def _joined(swept: TableResult, applied: TableResult) -> TableResult:
+def _join_results(swept: TableResult, applied: TableResult) -> TableResult:
     """What an apply did, with what the sweep before it found."""
     return replace(
-        _with_unjudged(applied, swept.unverified),
+        _add_unjudged(applied, swept.unverified),
         pull=swept.pull,
         source=applied.source or swept.source,
         lake=applied.lake or swept.lake,
@@ -321,7 +321,7 @@ def _joined(swept: TableResult, applied: TableResult) -> TableResult:
     )
 
 
-def _with_unjudged(applied: TableResult, unjudged: tuple[Unverified, ...]) -> TableResult:
+def _add_unjudged(applied: TableResult, unjudged: tuple[Unverified, ...]) -> TableResult:
     """Rows that the sweep could not judge are not proven by the apply of its plan: the table is not `corrected`."""
     is_open = bool(unjudged) and applied.outcome is Outcome.CORRECTED
     return replace(

@@ -24,7 +24,7 @@ from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.masking import shown_columns
-from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
 from hudi_reconcile.databases.registry import find_own_jars
@@ -54,7 +54,7 @@ class World:
     engine: Engine = field(init=False)
 
     def __post_init__(self, password: str) -> None:
-        self.engine = choose_engine(self.config, password, by_jvm(self._jvm))
+        self.engine = choose_engine(self.config, password, connect_by_jvm(self._jvm))
 
     def expect_rows(self, table: TableConfig) -> int:
         """Ask the database for the table before Spark is started, so that a wrong name or password fails at once.
@@ -94,7 +94,10 @@ class World:
 def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
     names = {one.column.name: one.column.lake_name for one in agreement.columns}
     masks = Masks(
-        derive_masking(table).of_columns(names, shown_columns(agreement, in_full(table.lake.partition_by))), key
+        derive_masking(table).select_masked(
+            names, shown_columns(agreement, list_whole_columns(table.lake.partition_by))
+        ),
+        key,
     )
     return SparkComparer(session.spark, table.name, masks, agreement=agreement, cut=cut, files=choose_files(session))
 
@@ -103,7 +106,7 @@ def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agree
 def open_world(config: Config) -> Iterator[World]:
     """The database, for the length of a block."""
     source = config.source
-    password = "" if source.password is None else source.password.reveal(os.environ, reader_of(config))
+    password = "" if source.password is None else source.password.reveal(os.environ, build_reader(config))
     world = World(config, password)
     try:
         yield world
@@ -166,7 +169,7 @@ def find_trusted_roots() -> str | None:
     return None if found is None else str(found)
 
 
-def by_jvm(jvm: Callable[[], Any]) -> Connect:
+def connect_by_jvm(jvm: Callable[[], Any]) -> Connect:
     """Connects in the JVM that is running when the first question is asked."""
 
     def connect(login: JdbcLogin) -> JvmDatabase:
@@ -179,7 +182,7 @@ def by_jvm(jvm: Callable[[], Any]) -> Connect:
 def open_engine_for_doctor(config: Config, password: str, environ: Environment) -> Iterator[Engine]:
     """The engine for the length of a block, without a Spark session."""
     if not needs_session(config):
-        with closing(choose_engine(config, password, by_jvm(lambda: None))) as engine:
+        with closing(choose_engine(config, password, connect_by_jvm(lambda: None))) as engine:
             yield engine
         return
     with (
@@ -189,7 +192,7 @@ def open_engine_for_doctor(config: Config, password: str, environ: Environment) 
         yield engine
 
 
-def reader_of(config: Config, environ: Environment = os.environ) -> ReadFile:
+def build_reader(config: Config, environ: Environment = os.environ) -> ReadFile:
     """Reads files of this machine, and of Hadoop's file systems by the JVM and the settings of the config's session."""
 
     def read(path: Path | str) -> str:

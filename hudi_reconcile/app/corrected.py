@@ -66,8 +66,8 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
             rows = add_provenance(found, commits, findings, corrections_only=False)
             masks = derive_lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
-            document = _told(result, rows, findings, masks, {names.get(name, name): name for name in shown})
-        meanwhile = history.meanwhile()  # others may have been at work
+            document = _describe_changes(result, rows, findings, masks, {names.get(name, name): name for name in shown})
+        meanwhile = history.look_anew()  # others may have been at work
         _commits(history, result["corrections"]["instants"], meanwhile.cut())
         meanwhile.check_undisturbed(commits)
     except UsageError as error:
@@ -90,18 +90,24 @@ def _commits(history: HudiHistory, instants: Sequence[str], cut: Cut | None) -> 
     return mine
 
 
-def _told(result: Document, rows: Frame, findings: Findings, masks: LakeMasks, columns: Mapping[str, str]) -> Document:
+def _describe_changes(
+    result: Document, rows: Frame, findings: Findings, masks: LakeMasks, columns: Mapping[str, str]
+) -> Document:
     """`columns`: lake column by source column, of those that may be shown."""
     counts, keys = count_changes(rows)
-    lines = print_lines(take_first(rows, SAMPLE_ROWS), masks.shown(secrets.token_bytes(32)))
+    lines = print_lines(take_first(rows, SAMPLE_ROWS), masks.build_masks(secrets.token_bytes(32)))
     return {
         "counts": dict(counts),
         "keys": keys,
         "changes": [json.loads(line) for line in lines],
         "held_against": sorted(findings.folders),
         "disagreements": [
-            *_counted(keys, result["corrections"]["applied"]),
-            *[text for folder in findings.folders.values() for text in _held(rows, folder, findings.key, columns)],
+            *_compare_counts(keys, result["corrections"]["applied"]),
+            *[
+                text
+                for folder in findings.folders.values()
+                for text in _compare_findings(rows, folder, findings.key, columns)
+            ],
         ],
     }
 
@@ -119,12 +125,12 @@ def _folders(store: Store, table: str, commits: Sequence[Commit]) -> Mapping[str
     return {sweep: str(folder) for sweep, folder in folders.items() if any(folder.glob("*.parquet"))}
 
 
-def _counted(keys: int, applied: int) -> Iterator[str]:
+def _compare_counts(keys: int, applied: int) -> Iterator[str]:
     if keys != applied:
         yield f"The lake tells {keys:,} corrected keys, and this run counted {applied:,}."
 
 
-def _held(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Iterator[str]:
+def _compare_findings(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Iterator[str]:
     found = audit_findings(rows, folder, key, columns)
     if found.unnamed_keys:
         yield f"{found.unnamed_keys:,} keys were changed that no finding names."

@@ -104,7 +104,7 @@ def run_demo(rows: int, keep: Path | None, tell: Callable[[str], None]) -> Demo:
             story.spark_runs(session.spark_version, session.java_version, session.start_seconds)
             stage = _Stage(shop, call, story)
             _pull_and_drift(stage)
-            _pull_again(stage, clock)
+            _run_second_pull(stage, clock)
             _repair(stage)
         runs = tuple(stage.runs)
     reports = [(one.command, one.outcome, one.report) for one in runs if one.command != "pull"]
@@ -114,20 +114,20 @@ def run_demo(rows: int, keep: Path | None, tell: Callable[[str], None]) -> Demo:
 
 def _pull_and_drift(stage: _Stage) -> None:
     shop = stage.shop
-    stage.story.till_opens(shop.late)
+    stage.story.tell_open_till(shop.late)
     with open_late_order(shop):
         pulled = stage.ran(run_pull(stage.call, full=False)).pull
     _expect("first pull", {"rows": shop.rows}, {"rows": pulled.rows if pulled else None})
-    stage.story.pulled(shop.rows, pulled.checkpoint_after if pulled else None)
+    stage.story.tell_pull(shop.rows, pulled.checkpoint_after if pulled else None)
     make_drift(shop)
-    stage.story.drifted(shop.late, shop.silent, shop.deleted, shop.ordinary)
+    stage.story.tell_drift(shop.late, shop.silent, shop.deleted, shop.ordinary)
 
 
-def _pull_again(stage: _Stage, clock: HostClock) -> None:
+def _run_second_pull(stage: _Stage, clock: HostClock) -> None:
     clock.sleep(_BEHIND_CLOCK_SECONDS)
     pulled = stage.ran(run_pull(stage.call, full=False)).pull
     _expect("second pull", {"rows": 1}, {"rows": pulled.rows if pulled else None})
-    stage.story.pulled_again(stage.shop.ordinary)
+    stage.story.tell_second_pull(stage.shop.ordinary)
 
 
 def _repair(stage: _Stage) -> None:
@@ -137,17 +137,17 @@ def _repair(stage: _Stage) -> None:
     _expect("sweep", {"outcome": "drift", **sides, **_DRIFT}, {**_ending(swept), **swept.findings})
     room = Room.of(config.reports)
     planned = room.plans("latest", tables=())
-    stage.story.swept(sides, _DRIFT, plan_text(planned.run, planned.plans[0]))
+    stage.story.tell_sweep(sides, _DRIFT, plan_text(planned.run, planned.plans[0]))
     found = read_plans(config, "latest", ())
     applied = stage.ran(run_apply(stage.call, found, Approval()))
     done = applied.corrections
     _expect(
         "apply", {"outcome": "corrected", "applied": 9}, {"outcome": applied.outcome.value, "applied": done.applied}
     )
-    stage.story.applied(done.upserts, done.deletes, done.instants)
+    stage.story.tell_apply(done.upserts, done.deletes, done.instants)
     proof = stage.ran(run_sweep(stage.call))
     _expect("proof", {"outcome": "clean", "source": rows - 1, "lake": rows - 1}, _ending(proof))
-    stage.story.proved(rows - 1)
+    stage.story.tell_proof(rows - 1)
 
 
 def _ending(table: TableResult) -> dict[str, object]:

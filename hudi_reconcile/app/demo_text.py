@@ -36,7 +36,7 @@ class Story:
         """Spark is there."""
         self._lines(f"Spark {spark} on Java {java} was ready after {seconds:.0f} s.")
 
-    def till_opens(self, order: int) -> None:
+    def tell_open_till(self, order: int) -> None:
         """The transaction that will commit late is open."""
         self._step(
             "2. The first pull",
@@ -45,24 +45,24 @@ class Story:
             "$ hudi-reconcile pull",
         )
 
-    def pulled(self, rows: int, checkpoint: str | None) -> None:
+    def tell_pull(self, rows: int, checkpoint: str | None) -> None:
         """The first pull is done."""
         self._lines(
             f"{rows:,} rows went into a new Hudi table, and with them, in the same commit, the checkpoint:",
             f"updated_at {checkpoint}. The next pull asks for what changed after it.",
         )
 
-    def drifted(self, late: int, silent: Sequence[int], deleted: Sequence[int], ordinary: int) -> None:
+    def tell_drift(self, late: int, silent: Sequence[int], deleted: Sequence[int], ordinary: int) -> None:
         """All drift is planted."""
         self._step(
             "3. Life goes on at the shop",
             f"The till commits: order {late:,} appears, with an updated_at from before the checkpoint.",
-            f"Somebody refunds {len(silent)} orders by hand and leaves updated_at as it was: {_listed(silent)}.",
-            f"Somebody deletes {len(deleted)} orders: {_listed(deleted)}.",
+            f"Somebody refunds {len(silent)} orders by hand and leaves updated_at as it was: {_list_orders(silent)}.",
+            f"Somebody deletes {len(deleted)} orders: {_list_orders(deleted)}.",
             f"And one ordinary order comes in: {ordinary:,}.",
         )
 
-    def pulled_again(self, ordinary: int) -> None:
+    def tell_second_pull(self, ordinary: int) -> None:
         """The second pull is done."""
         self._step(
             "4. The next pull",
@@ -71,7 +71,7 @@ class Story:
             "No later pull will bring them either. The lake is wrong, and nothing has complained.",
         )
 
-    def swept(self, sides: Mapping[str, int], kinds: Mapping[str, int], plan: str) -> None:
+    def tell_sweep(self, sides: Mapping[str, int], kinds: Mapping[str, int], plan: str) -> None:
         """The sweep is done and the plan is there."""
         self._step(
             "5. The sweep",
@@ -84,7 +84,7 @@ class Story:
         self.tell("")
         self._lines("$ hudi-reconcile plan latest", *(f"  {line}" if line else "" for line in plan.splitlines()))
 
-    def applied(self, upserts: int, deletes: int, instants: Sequence[str]) -> None:
+    def tell_apply(self, upserts: int, deletes: int, instants: Sequence[str]) -> None:
         """The plan is carried out."""
         self._step(
             "6. The repair",
@@ -93,7 +93,7 @@ class Story:
             "neither side had changed them since the sweep. Read back, and compared again: equal.",
         )
 
-    def proved(self, rows: int) -> None:
+    def tell_proof(self, rows: int) -> None:
         """The second sweep is clean."""
         self._step(
             "7. The proof", "$ hudi-reconcile sweep", f"Clean: {rows:,} rows on both sides, and not one differs."
@@ -118,5 +118,5 @@ class Story:
             self.tell(f"   {line}".rstrip())
 
 
-def _listed(orders: Sequence[int]) -> str:
+def _list_orders(orders: Sequence[int]) -> str:
     return ", ".join(f"{order:,}" for order in orders)

@@ -22,7 +22,7 @@ from hudi_reconcile.core.result_parts import CompareSettings
 from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.tables.masking import SHOW, Masking, masking_notes, shown_names
-from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.core.tables.values import LakeTable, PartitionField, is_lake_name
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.stages.job import (
@@ -57,7 +57,7 @@ def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> Table
         lake=LakeSettings(
             path=table.lake.path,
             type=table.lake.type,
-            partition_by=tuple(_renamed(field, table.compare.rename) for field in table.lake.partition_by),
+            partition_by=tuple(_rename_column(field, table.compare.rename) for field in table.lake.partition_by),
             adopt=table.lake.adopt,
             change_log=table.lake.cdc_logging if table.lake.cdc else None,
         ),
@@ -164,7 +164,7 @@ def _incrementing(table: TableConfig) -> str | None:
     return table.pull.incrementing if "incrementing" in table.pull.strategy else None
 
 
-def _renamed(field: PartitionField, rename: dict[str, str]) -> PartitionField:
+def _rename_column(field: PartitionField, rename: dict[str, str]) -> PartitionField:
     if field.transform != "identity":
         return _choose_stem(field, rename)
     return replace(field, column=rename.get(field.column, field.column))
@@ -199,7 +199,7 @@ class LakeMasks:
     hidden: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
-    def shown(self, key: bytes) -> Mapping[str, Mask]:
+    def build_masks(self, key: bytes) -> Mapping[str, Mask]:
         """What is shown in place of the values; `key` is for `hmac`."""
         return {name: None if how == "redact" else partial(hmac_column, key=key) for name, how in self.hidden.items()}
 
@@ -213,8 +213,8 @@ def derive_lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
         columns,
         key=[sources.get(name, name) for name in lake.record_key],
         moving=build_job(table, "").pull.moving,
-        in_paths=[*in_full(table.lake.partition_by), *derived],
+        in_paths=[*list_whole_columns(table.lake.partition_by), *derived],
     )
     masking = derive_masking(table)
-    hidden = {columns[name]: how for name, how in masking.of_columns(columns, shown).items()}
+    hidden = {columns[name]: how for name, how in masking.select_masked(columns, shown).items()}
     return LakeMasks(hidden, masking_notes(masking, columns, shown))

@@ -67,13 +67,13 @@ def deliver(
             said.append(f"warning: outputs.{one.output}: {one.path} could not be written: {error.strerror}")
         except ReconcileError as error:
             said.append(f"warning: outputs.{one.output}: {error.message}")
-    said += _posted(outputs, run, ends)
+    said += _post_outputs(outputs, run, ends)
     if outputs.github and _SUMMARY in environ:
         said += workflow_commands(run)
     return tuple(said)
 
 
-def _posted(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> Iterator[str]:
+def _post_outputs(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> Iterator[str]:
     """Tell services; each is told whatever became of the others."""
     hook, lineage = outputs.webhook, outputs.openlineage
     if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(message(run)))):
@@ -179,7 +179,7 @@ class _Call:
     _lock: Lock = field(default_factory=Lock)
 
     def make(self, request: partial[Request]) -> None:
-        found = self._sent(request)
+        found = self._send(request)
         with self._lock:
             if not self._is_over:
                 self._is_over, self._found = True, found
@@ -195,7 +195,7 @@ class _Call:
                     line.shutdown(socket.SHUT_RDWR)
         return self._found
 
-    def _sent(self, request: partial[Request]) -> NotTaken | None:
+    def _send(self, request: partial[Request]) -> NotTaken | None:
         try:
             opener = build_opener(_NoRedirect, _Plain(self._connections), _Secure(self._connections))
             with opener.open(request(method="POST"), timeout=self.timeout_seconds):
@@ -218,7 +218,7 @@ class _Plain(HTTPHandler):
         self._opened = opened
 
     def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(partial(_kept, self._opened, HTTPConnection), req)
+        return self.do_open(partial(_open_connection, self._opened, HTTPConnection), req)
 
 
 class _Secure(HTTPSHandler):
@@ -229,10 +229,12 @@ class _Secure(HTTPSHandler):
         self._opened = opened
 
     def https_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(partial(_kept, self._opened, HTTPSConnection), req)
+        return self.do_open(partial(_open_connection, self._opened, HTTPSConnection), req)
 
 
-def _kept(opened: list[HTTPConnection], kind: type[HTTPConnection], host: str, **settings: float) -> HTTPConnection:
+def _open_connection(
+    opened: list[HTTPConnection], kind: type[HTTPConnection], host: str, **settings: float
+) -> HTTPConnection:
     opened.append(kind(host, **settings))  # type: ignore[arg-type]
     return opened[-1]
 
@@ -263,7 +265,7 @@ def send(
         if clock() >= until:
             refused += [f"no time was left after {total_seconds:g} s"] * (len(events) - number)
             break
-        found = _tried(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
+        found = _try_again(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
         if found is None:
             continue
         refused.append(found.why)
@@ -275,7 +277,7 @@ def send(
     return f"{len(refused)} of {len(events)} events were not taken: {'; '.join(dict.fromkeys(refused))}"
 
 
-def _tried(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) -> NotTaken | None:
+def _try_again(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) -> NotTaken | None:
     found = act()
     for attempt in range(1, TRIES):
         if found is None or not found.may_pass:

@@ -175,12 +175,12 @@ def print_page(page: str, environ: Mapping[str, str] = os.environ) -> bytes:
             subprocess.run([*call, source.as_uri()], capture_output=True, check=True, timeout=_SECONDS)
             found = target.read_bytes()
         except (OSError, subprocess.SubprocessError) as error:
-            raise _not_printed(browser, type(error).__name__) from None
+            raise _build_print_error(browser, type(error).__name__) from None
         if not found.startswith(b"%PDF-"):
-            raise _not_printed(browser, "it wrote no PDF")
+            raise _build_print_error(browser, "it wrote no PDF")
         return found
 
 
-def _not_printed(browser: str, why: str) -> UsageError:
+def _build_print_error(browser: str, why: str) -> UsageError:
     fix = "print the page in a browser instead: hudi-reconcile report RUN -o report.html"
     return UsageError(f"{browser} did not print the report ({why}); nothing was written", fix=fix)

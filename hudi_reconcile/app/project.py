@@ -87,7 +87,7 @@ class Result:
     @property
     def tables(self) -> Mapping[str, TableResult]:
         """The tables by name, in the config's order. Every kind of finding has a count."""
-        return MappingProxyType({table.name: _with_all_kinds(table) for table in self.run.tables})
+        return MappingProxyType({table.name: _add_all_kinds(table) for table in self.run.tables})
 
     @property
     def report(self) -> Path:
@@ -207,7 +207,7 @@ def _names(project: Project, tables: Collection[str] | None) -> tuple[str, ...]:
     return () if tables is None else tuple(table.name for table in project.choose(tables).tables)
 
 
-def _with_all_kinds(table: TableResult) -> TableResult:
+def _add_all_kinds(table: TableResult) -> TableResult:
     return replace(
         table,
         findings={kind: table.findings.get(kind, 0) for kind in DRIFT_KINDS},

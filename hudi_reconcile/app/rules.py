@@ -23,7 +23,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, table_document
 from hudi_reconcile.core.result_queries import open_drift, select_after_apply
 from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, find_day
-from hudi_reconcile.core.rules.verdict import can_hold, doubt, not_run, select_quarantine_rules
+from hudi_reconcile.core.rules.verdict import can_hold, doubt, report_unrun_rules, select_quarantine_rules
 from hudi_reconcile.evidence.history import Comparison, newest_compared
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.ports import Quarantine
@@ -59,9 +59,9 @@ def run_check(call: Call, fail_on: Severity) -> Finished:
 
 def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
-        return _judged(one, rules, fail_on, read_newest_comparison(one.store, one.table))
+        return _judge_rules(one, rules, fail_on, read_newest_comparison(one.store, one.table))
     except ReconcileError as error:
-        return replace(describe_part_failure(one, error), rules=not_run(rules, error.message, error.fix))
+        return replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
 
 
 def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
@@ -72,12 +72,12 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
     try:
         one.limit.refuse()
         own = read_comparison(one.folder.run_id, table_document(result))
-        return add_rules(result, _judged(one, rules, fail_on, own))
+        return add_rules(result, _judge_rules(one, rules, fail_on, own))
     except ReconcileError as error:
-        failed = replace(describe_part_failure(one, error), rules=not_run(rules, error.message, error.fix))
+        failed = replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
         return replace(add_rules(result, failed), error=result.error or failed.error)
     except Exception as error:
-        known = not_run(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
+        known = report_unrun_rules(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
         raise LandedError(replace(result, outcome=Outcome.UNVERIFIED, rules=known), error) from error
 
 
@@ -87,7 +87,9 @@ def open_quarantine(one: TableRun, rules: RuleSet) -> Quarantine | None:
     chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
     if not chosen:
         return None
-    return SparkQuarantine(chosen, one.folder.held(one.table.name), choose_files(one.session), one.session.alone)
+    return SparkQuarantine(
+        chosen, one.folder.build_held_path(one.table.name), choose_files(one.session), one.session.alone
+    )
 
 
 def read_comparison(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
@@ -109,11 +111,11 @@ def read_newest_comparison(store: Store, table: TableConfig) -> NewestComparison
     said = found.table.get("provenance", {})
     other = [f"{said[name]} (now {now})" for name, now in describe_sides(table).items() if said.get(name, now) != now]
     gap = f"it compared {' and '.join(other)}" if other else found.since
-    compared = replace(_corrected_since(found), ended_utc=found.ended_utc)
+    compared = replace(_follow_apply(found), ended_utc=found.ended_utc)
     return replace(compared, gap=gap) if gap else compared
 
 
-def _corrected_since(found: Comparison) -> NewestComparison:
+def _follow_apply(found: Comparison) -> NewestComparison:
     """What a comparison, and the apply of its plan, say."""
     before = read_comparison(found.run_id, found.table)
     if found.applied is None:
@@ -123,7 +125,7 @@ def _corrected_since(found: Comparison) -> NewestComparison:
     return before if left.findings == before.findings else replace(left, corrected_by=run_id)
 
 
-def _judged(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestComparison | None) -> TableResult:
+def _judge_rules(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestComparison | None) -> TableResult:
     from hudi_reconcile.rules.engine import SparkRules  # noqa: PLC0415 - keeps Great Expectations out of runs without rules
 
     name = one.table.name
@@ -216,20 +218,20 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
     errors: list[ConfigError] = []
     for path, table in named:
         try:
-            found.append(_linted(_loaded(path, table)))
+            found.append(_lint_rules(_load_rules(path, table)))
         except ConfigError as error:
             errors.append(error)
     refuse_all(errors)
     return tuple(found)
 
 
-def _loaded(path: Path, table: TableConfig | None) -> RuleSet:
+def _load_rules(path: Path, table: TableConfig | None) -> RuleSet:
     if table is None:
         return load_rules(path, shown=shorten_path(path), table=None, doubt=_doubt)
     return require_holding_rule(table, load_rules(path, shown=shorten_path(path), table=table.name, doubt=_doubt))
 
 
-def _linted(rules: RuleSet) -> Linted:
+def _lint_rules(rules: RuleSet) -> Linted:
     today = find_day(HostClock().utc_micros())
     unread = [one.id for one in rules.rules if not is_judged(one.check)]
     expired = [one for one in rules.waivers if not one.holds(today)]

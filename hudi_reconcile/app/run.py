@@ -43,7 +43,7 @@ from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, run_document, table_document
 from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.core.result_queries import add_config_to_fixes
-from hudi_reconcile.evidence.run_folder import RunFolder, run_id_at, table_folder
+from hudi_reconcile.evidence.run_folder import RunFolder, build_run_id, table_folder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.stage_log import TableLog
 
@@ -68,7 +68,7 @@ class Call:
     choice: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
 
-    def without_limits(self) -> Call:
+    def drop_limits(self) -> Call:
         """The call without its config's time limits, for what people do by hand to set a table right."""
         run = self.config.run.model_copy(update={"time_limit": None})
         tables = tuple(table.model_copy(update={"time_limit": None}) for table in self.tables)
@@ -104,12 +104,12 @@ def perform(
     with deliver_failure(command, config, call.config_file, tables) as results:
         refuse_not_built(config, tables)
         results.update(ready or {})
-        done = _performed(command, call, act, results, settle, asks_source=asks_source)
+        done = _perform(command, call, act, results, settle, asks_source=asks_source)
     said = deliver(config.outputs, run_document(done.result), os.environ, name_datasets(config, tables))
     return replace(done, said=(*said, *copy_finished(config)))
 
 
-def _performed(
+def _perform(
     command: str, call: Call, act: Act, results: dict[str, TableResult], settle: Settle, *, asks_source: bool
 ) -> Finished:
     """The run up to its folder. `results` are those that stand already; each table's is put there once it is done.
@@ -144,7 +144,7 @@ def _performed(
                 )
         with STOP.ignore():
             times = utc_text(started), utc_text(clock.utc_micros())
-            ordered = _in_order(settle(results), call, times[0])
+            ordered = _order_results(settle(results), call, times[0])
             result = RunResult(folder.run_id, command, *times, ordered, provenance, sentences(config), stop_code)
             final = finish(store, folder, result)
     return Finished(result, final, audit_head=folder.head)
@@ -183,11 +183,13 @@ def add_provenance(result: TableResult, table: TableConfig, started_utc: str) ->
     return replace(result, schema=seen, compare=describe_settings(table), notes=notes, provenance=provenance)
 
 
-def _in_order(results: Mapping[str, TableResult], call: Call, started_utc: str) -> tuple[TableResult, ...]:
-    return tuple(_as_told(results[one.name], one, call, started_utc) for one in call.tables if one.name in results)
+def _order_results(results: Mapping[str, TableResult], call: Call, started_utc: str) -> tuple[TableResult, ...]:
+    return tuple(
+        _complete_result(results[one.name], one, call, started_utc) for one in call.tables if one.name in results
+    )
 
 
-def _as_told(result: TableResult, table: TableConfig, call: Call, started_utc: str) -> TableResult:
+def _complete_result(result: TableResult, table: TableConfig, call: Call, started_utc: str) -> TableResult:
     told = add_config_to_fixes(result, call.config_file, call.config.overlay.get("profile"))
     return add_provenance(told, table, started_utc)
 
@@ -202,7 +204,7 @@ def _begin_draft(
     folder.draft.begin({**facts, "provenance": dict(provenance)})
 
     def keep(result: TableResult) -> None:
-        told = table_document(_as_told(result, tables[result.name], call, started_utc))
+        told = table_document(_complete_result(result, tables[result.name], call, started_utc))
         at_utc = utc_text(HostClock().utc_micros())
         folder.draft.keep_table(table_folder(result.name), told, at_utc=at_utc, provenance=dict(provenance))
 
@@ -224,20 +226,23 @@ def deliver_failure(
     except Exception as error:
         profile = config.overlay.get("profile")
         result = RunResult(
-            run_id_at(started, secrets.randbits(12)),
+            build_run_id(started, secrets.randbits(12)),
             command,
             utc_text(started),
             utc_text(HostClock().utc_micros()),
-            tuple(add_config_to_fixes(_failed(one.name, known, error), config_file, profile) for one in tables),
+            tuple(
+                add_config_to_fixes(_build_failed_result(one.name, known, error), config_file, profile)
+                for one in tables
+            ),
             {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),
         )
-        for line in _delivered(config, tables, run_document(result)):
+        for line in _deliver_safely(config, tables, run_document(result)):
             error.add_note(line)
         raise
 
 
-def _failed(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
+def _build_failed_result(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
     """What stands of the table, ended by the error. Its outcome is the error's, as the exit code will be."""
     outcome, failure = Outcome.UNVERIFIED, describe_unforeseen(error, "stderr of the run")
     if isinstance(error, ReconcileError):
@@ -245,7 +250,7 @@ def _failed(name: str, known: Mapping[str, TableResult], error: Exception) -> Ta
     return replace(known.get(name, TableResult(name, outcome)), outcome=outcome, error=failure)
 
 
-def _delivered(config: Config, tables: tuple[TableConfig, ...], run: Mapping[str, Any]) -> tuple[str, ...]:
+def _deliver_safely(config: Config, tables: tuple[TableConfig, ...], run: Mapping[str, Any]) -> tuple[str, ...]:
     """As `deliver`; a bug in there must not hide the error that is to be told."""
     try:
         return deliver(config.outputs, run, os.environ, name_datasets(config, tables))

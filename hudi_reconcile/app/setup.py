@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hudi_reconcile.app.connections import needs_session, open_engine_for_doctor, open_world, reader_of, request_session
+from hudi_reconcile.app.connections import (
+    build_reader,
+    needs_session,
+    open_engine_for_doctor,
+    open_world,
+    request_session,
+)
 from hudi_reconcile.app.jobs import build_table_request
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.fields import Place
@@ -134,7 +140,7 @@ def propose_config(request: CatalogRequest, folder: Path, environ: Environment) 
     """
     base = _source_base(request, folder, environ)
     secret = base.config.source.password
-    password = "" if secret is None else secret.reveal(environ, reader_of(base.config, environ))
+    password = "" if secret is None else secret.reveal(environ, build_reader(base.config, environ))
     with open_engine_for_doctor(base.config, password, environ) as engine:
         found = survey_tables(engine, request.schemas, request.choice.takes)
         place = engine.place

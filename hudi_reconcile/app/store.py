@@ -13,7 +13,7 @@ from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.plan.steps import document
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
-from hudi_reconcile.evidence.copies import copy_runs, place_of
+from hudi_reconcile.evidence.copies import copy_runs, find_place
 from hudi_reconcile.evidence.store import Store
 
 
@@ -41,7 +41,7 @@ def copy_finished(config: Config) -> tuple[str, ...]:
     if config.outputs.copy_to is None:
         return ()
     try:
-        copy_runs(config.reports, place_of(config.outputs.copy_to))
+        copy_runs(config.reports, find_place(config.outputs.copy_to))
     except ReconcileError as error:
         return (f"warning: outputs.copy_to: {error.message}; {error.fix}",)
     return ()

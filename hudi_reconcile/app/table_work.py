@@ -113,7 +113,7 @@ def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, a
     Raises a stop of the process.
     """
     with open_world(config) as world:
-        failed, expected_rows = _checked(world, tables if asks_source else ())
+        failed, expected_rows = _check_tables(world, tables if asks_source else ())
         for one_failed in failed.values():
             _end(work, one_failed)
         waiting = deque(table for table in tables if table.name not in failed)
@@ -121,7 +121,7 @@ def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, a
             try:
                 with hold_session(world, expected_rows=expected_rows) as session:
                     work.provenance.update(describe_session(session))
-                    _work_in(world, session, waiting, work)
+                    _work_session(world, session, waiting, work)
             except Exception as error:
                 if not (waiting and work.begun and work.begun <= work.results.keys()):
                     raise
@@ -131,7 +131,7 @@ def work_through(config: Config, tables: Sequence[TableConfig], work: Work, *, a
                 waiting.clear()
 
 
-def _work_in(world: World, session: Session, waiting: deque[TableConfig], work: Work) -> None:
+def _work_session(world: World, session: Session, waiting: deque[TableConfig], work: Work) -> None:
     """Do the work in one session, until no table waits or its JVM is gone; at least one table's, so that there is an end."""
     if work.lanes.count == 1:
         _work_lane(world, session, waiting, work)
@@ -195,7 +195,7 @@ def describe_session(session: Session) -> dict[str, Any]:
     }
 
 
-def _checked(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
+def _check_tables(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str, TableResult], int]:
     """The tables that the database has no answer for, and how many rows it expects of the others.
 
     Where it is the database that fails, not the table, it is not asked for the tables that are left: each would wait.
@@ -230,7 +230,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
     limit = TimeLimit(table.name, first_deadline(own, work.until))
     one, result, ending = _try(world, session, table, work, limit)
     for attempt in count(1):
-        wait_seconds = None if isinstance(ending, STOPS) else _wait_of(work, one, result, attempt)
+        wait_seconds = None if isinstance(ending, STOPS) else _reckon_wait(work, one, result, attempt)
         if wait_seconds is None or has_lost_java(session):
             break
         why = "" if result.error is None else result.error.message
@@ -250,9 +250,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         result, ending = _sync_catalog(one, result, ending)
     with STOP.hold():  # what was done is told, whenever the signal comes
         seconds = world.clock.monotonic_seconds() - begun
-        _end(
-            work, result if one is None else _with_cost(one, result, sent_before, seconds, can_ask_java=ending is None)
-        )
+        _end(work, result if one is None else _add_cost(one, result, sent_before, seconds, can_ask_java=ending is None))
     if isinstance(ending, STOPS):
         raise ending
 
@@ -277,7 +275,7 @@ def _try(
     one: TableRun | None = None
     ending: BaseException | None = None
     try:
-        with name_table(table.name), _limited(world, session, limit) as limit_edges:
+        with name_table(table.name), _limit_work(world, session, limit) as limit_edges:
             one = TableRun(table, limit_edges(world.edges(table)), work.folder, work.store, session, limit)
             result = work.act(one)
     except STOPS as stop:
@@ -292,7 +290,7 @@ def _try(
     return one, _told_as_late(session, result, limit), ending
 
 
-def _wait_of(work: Work, one: TableRun | None, result: TableResult, attempt: int) -> float | None:
+def _reckon_wait(work: Work, one: TableRun | None, result: TableResult, attempt: int) -> float | None:
     """How long to wait before the table is begun again; None where it is not: nothing of ours is written twice or untold."""
     is_open = result.error is not None and result.outcome is Outcome.UNVERIFIED and not result.corrections.instants
     if one is None or not is_open or result.error is None or STOP.signal or one.limit.is_asked:
@@ -321,7 +319,7 @@ def add_earlier(result: TableResult, earlier: TableResult) -> TableResult:
 
 
 @contextmanager
-def _limited(world: World, session: Session, limit: TimeLimit) -> Iterator[Callable[[Edges], Edges]]:
+def _limit_work(world: World, session: Session, limit: TimeLimit) -> Iterator[Callable[[Edges], Edges]]:
     """A table's work within its time, as a block; yields what its edges are to be."""
     if not limit.is_set:
         yield lambda edges: edges
@@ -350,7 +348,7 @@ def _told_as_late(session: Session, result: TableResult, limit: TimeLimit) -> Ta
     return replace(result, outcome=error.outcome, error=Failure(error.type, error.message, error.fix))
 
 
-def _with_cost(
+def _add_cost(
     one: TableRun, result: TableResult, sent_before: int, seconds: float, *, can_ask_java: bool
 ) -> TableResult:
     statements = one.edges.source.list_statements()

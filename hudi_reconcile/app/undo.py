@@ -66,10 +66,10 @@ def run_undo(call: Call, run_id: str) -> Finished:
         job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
         return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
 
-    return perform("undo", call.without_limits(), take_back, settle=of_the_run)
+    return perform("undo", call.drop_limits(), take_back, settle=select_run_results)
 
 
-def of_the_run(results: Mapping[str, TableResult]) -> Mapping[str, TableResult]:
+def select_run_results(results: Mapping[str, TableResult]) -> Mapping[str, TableResult]:
     """The tables that the run wrote, or that could not be asked; all of them where nothing names the run. Pure.
 
     A killed run may have written any table, so each is asked: one in which it made no commit says nothing of the others.
@@ -103,7 +103,7 @@ def run_set_state(call: Call, value: str | None) -> Finished:
             build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before), one.edges, value, by=by
         )
 
-    return perform(command, call.without_limits(), set_one)
+    return perform(command, call.drop_limits(), set_one)
 
 
 def _document(name: str, path: str, state: TableState) -> Document:

@@ -50,7 +50,7 @@ def _answer(kind: QueryType, log: DataFrame) -> DataFrame:
             return _net(log)
 
 
-def of_one_row_each(found: DataFrame, instants: Sequence[str] = (), *, few: bool = False) -> DataFrame:
+def require_one_row_each(found: DataFrame, instants: Sequence[str] = (), *, few: bool = False) -> DataFrame:
     """Rows of an answer to `upsert` that were read as such, materialised. Raises UsageError for a key that has several."""
     rows = found.localCheckpoint(eager=True)
     looked = rows.coalesce(1) if few else rows
@@ -67,7 +67,7 @@ def _place() -> SparkColumn:
     return F.struct("n", F.coalesce(*ranks).alias("rank"))
 
 
-def _chained(log: DataFrame) -> DataFrame:
+def _chain_changes(log: DataFrame) -> DataFrame:
     """Each change with its place, and `broken_at`: its `n` where it does not follow from the one before or is of a copy."""
     chain = Window.partitionBy("key").orderBy("place")
     placed = log.withColumn("place", _place()).withColumn("is_there", F.col("after").isNotNull())
@@ -78,7 +78,7 @@ def _chained(log: DataFrame) -> DataFrame:
 
 def _last(log: DataFrame) -> DataFrame:
     newest = F.max_by("after", "place").alias("after")
-    found = _chained(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken_at").alias("broken_at"))
+    found = _chain_changes(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken_at").alias("broken_at"))
     # A broken chain stays in, so that it is seen.
     return found.where(F.col("after").isNotNull() | F.col("broken_at").isNotNull()).withColumns(
         {"op": F.lit(UPSERT), "before": F.lit(None).cast(log.schema["before"].dataType)}
@@ -87,7 +87,7 @@ def _last(log: DataFrame) -> DataFrame:
 
 def _net(log: DataFrame) -> DataFrame:
     folded = (
-        _chained(log)
+        _chain_changes(log)
         .groupBy("key")
         .agg(
             F.max("n").alias("n"),

@@ -46,7 +46,7 @@ def pair_versions(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
         "key",
         is_replacing.alias("replaced"),
         (F.greatest(F.size("old"), F.size("new")) > 1).alias("doubled"),
-        F.explode(F.arrays_zip(_ordered("old", "new", image), _ordered("new", "old", image))).alias("pair"),
+        F.explode(F.arrays_zip(_order_copies("old", "new", image), _order_copies("new", "old", image))).alias("pair"),
     )
     before, after = F.col("pair.0.row"), F.col("pair.1.row")
     log = pairs.select("n", "key", "replaced", "doubled", before.alias("before"), after.alias("after"))
@@ -58,10 +58,10 @@ def pair_versions(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
 
 def filter_touched(versions: DataFrame, *, few: bool = False) -> DataFrame:
     """The copies whose version is on one side only: those that the commit did something to. `few` are read once, more twice."""
-    return _touched_of_few(versions) if few else _touched(versions)
+    return _touched_of_few(versions) if few else _select_named(versions)
 
 
-def _touched(versions: DataFrame) -> DataFrame:
+def _select_named(versions: DataFrame) -> DataFrame:
     """They are found by their names alone, so that whole rows are read and moved only where something was done."""
     sides = versions.groupBy(*_NAME).agg(F.min("side").alias("first"), F.max("side").alias("last"))
     names = sides.where("first = last").select(*_NAME).localCheckpoint(eager=True)
@@ -75,7 +75,7 @@ def _touched_of_few(versions: DataFrame) -> DataFrame:
     return sides.where("first = last").drop("first", "last")
 
 
-def _ordered(side: str, other: str, image: StructType) -> SparkColumn:
+def _order_copies(side: str, other: str, image: StructType) -> SparkColumn:
     """Copies that are on the other side as they are first, so that those meet; then by place."""
     flagged = F.transform(
         side,
@@ -88,10 +88,10 @@ def _ordered(side: str, other: str, image: StructType) -> SparkColumn:
             mine.row.alias("row"),
         ),
     )
-    return F.array_sort(flagged, _compared)
+    return F.array_sort(flagged, _compare_copies)
 
 
-def _compared(left: SparkColumn, right: SparkColumn) -> SparkColumn:
+def _compare_copies(left: SparkColumn, right: SparkColumn) -> SparkColumn:
     a, b = (F.struct(one.rank, one.partition, one.version) for one in (left, right))
     return F.when(a < b, -1).when(a > b, 1).otherwise(0)
 
@@ -111,13 +111,13 @@ def check_log(changes: DataFrame, key: Sequence[str], commits: Sequence[LoggedCo
     not the row that the change before it left, or where a commit touched several copies of a key.
     A row that moved to another partition comes as a delete and an insert, and is one change.
     """
-    log = _by_key(changes, key).localCheckpoint()
+    log = _group_by_key(changes, key).localCheckpoint()
     if not _is_whole(log.coalesce(1) if count_images(commits) <= FEW_ROWS else log, commits):
         return None
     return log.select("n", "op", "key", "before", "after", F.lit(False).alias("doubled"))
 
 
-def _by_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
+def _group_by_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     row = F.coalesce("after", "before")
     keyed = changes.withColumn("key", F.struct(*[row[name].alias(name) for name in key])).repartition("key")
     by_key = keyed.groupBy("n", "key").agg(

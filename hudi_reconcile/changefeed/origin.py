@@ -73,11 +73,11 @@ def spell_key_parts(answer: DataFrame) -> Column:
 
 def _struct(commit: Commit) -> Column:
     found = read_correction_origin(commit.labels)
-    told = (None, None, None, None) if found is None else _told(found)
+    told = (None, None, None, None) if found is None else _list_words(found)
     return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *told)]).cast(_COMMIT)
 
 
-def _told(found: CorrectionOrigin) -> tuple[str | None, ...]:
+def _list_words(found: CorrectionOrigin) -> tuple[str | None, ...]:
     return found.run_id, found.plan_id, found.sweep, found.kind
 
 
@@ -105,7 +105,7 @@ def audit_against_findings(
     `key` is the record key under the source's names, `columns` lake column by source column: those that may be compared,
     masked ones left out. A doubled key has several rows before it: it must be named, and is not compared further.
     """
-    found = _found(changes, folder, key)
+    found = _read_findings(changes, folder, key)
     rows = changes.withColumn("parts", spell_key_parts(changes)).join(found, "parts", "left")
     was_there = F.col("before").isNotNull()
     differs = (
@@ -121,7 +121,7 @@ def audit_against_findings(
     return FindingsAudit(counted[0], counted[1])
 
 
-def _found(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
+def _read_findings(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
     rows = changes.sparkSession.read.parquet(folder).where("action <> 'none'")
     parts = F.array(*[F.rtrim(F.col("finding.key").getItem(name)) for name in key])  # as parts_of
     return (

@@ -82,7 +82,7 @@ class PostgresTarget:
     def transport(self) -> Transport:
         """How the server is verified. Raises UsageError where it would not be, and nobody said so."""
         return read_transport(
-            *_asked(self._uri()), insecure=self.insecure, roots=self.roots, place="--into", waiver="--insecure"
+            *_read_address(self._uri()), insecure=self.insecure, roots=self.roots, place="--into", waiver="--insecure"
         )
 
     def apply(self, rows: Iterator[Row], columns: Mapping[str, str], key: Sequence[str]) -> int:
@@ -103,9 +103,9 @@ class PostgresTarget:
                 connection.execute("set local time zone 'UTC'")
                 connection.execute("set constraints all deferred")  # rows may exchange unique values
                 with connection.cursor() as cursor:
-                    name, target = self._described(cursor, schemas)
+                    name, target = self._describe_table(cursor, schemas)
                     check_columns(self.table, target, columns, key)
-                    count = _copied(cursor, rows, len(columns))
+                    count = _copy_rows(cursor, rows, len(columns))
                     self._check_held(cursor, target, list(columns))
                     for statement in statements(name, target, list(columns), key):
                         cursor.execute(statement)
@@ -142,7 +142,9 @@ class PostgresTarget:
         connection.execute("set local search_path = pg_catalog")
         return tuple(map(str, found[0]))
 
-    def _described(self, cursor: Cursor, schemas: Sequence[str]) -> tuple[sql.Identifier, Mapping[str, TargetColumn]]:
+    def _describe_table(
+        self, cursor: Cursor, schemas: Sequence[str]
+    ) -> tuple[sql.Identifier, Mapping[str, TargetColumn]]:
         """The table's name, quoted by us, and its columns."""
         is_bare = dialect.is_bare(self.table)
         names = [f"{dialect.quote(schema)}.{self.table}" for schema in schemas] if is_bare else [self.table]
@@ -172,7 +174,7 @@ class PostgresTarget:
             )
 
 
-def _asked(uri: str) -> tuple[str, dict[str, str]]:
+def _read_address(uri: str) -> tuple[str, dict[str, str]]:
     """The host that libpq would go to, of several one off this machine, and what it is asked of TLS: as libpq reads them."""
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
@@ -277,14 +279,14 @@ def _loses(lake: str, target: str) -> bool:
 
 def _values(types: Mapping[str, TargetColumn], columns: Sequence[str]) -> Mapping[str, sql.Composed]:
     place = {name: sql.Identifier("s", f"c{number}") for number, name in enumerate(columns)}
-    return {name: _typed(place[name], column.type) for name, column in types.items()}
+    return {name: _cast_text(place[name], column.type) for name, column in types.items()}
 
 
 def _equal(key: Sequence[str], value: Mapping[str, sql.Composed], form: sql.SQL) -> sql.Composed:
     return sql.SQL(" and ").join(form.format(sql.Identifier(name), value[name]) for name in key)
 
 
-def _copied(cursor: Cursor, rows: Iterator[Row], width: int) -> int:
+def _copy_rows(cursor: Cursor, rows: Iterator[Row], width: int) -> int:
     fields = sql.SQL(", ").join(sql.SQL("{} text").format(sql.Identifier(f"c{number}")) for number in range(width))
     cursor.execute(sql.SQL("create temporary table _hr_changes (op text, {}) on commit drop").format(fields))
     count = 0
@@ -295,7 +297,7 @@ def _copied(cursor: Cursor, rows: Iterator[Row], width: int) -> int:
     return count
 
 
-def _typed(text: sql.Identifier, kind: str) -> sql.Composed:
+def _cast_text(text: sql.Identifier, kind: str) -> sql.Composed:
     if kind == "bytea":
         return sql.SQL("decode({}, 'hex')").format(text)
     return sql.SQL("{}::{}").format(text, sql.SQL(kind))  # as the catalog writes it

@@ -9,7 +9,7 @@ from typing import cast
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, of_one_row_each
+from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, require_one_row_each
 from hudi_reconcile.changefeed.lines import Mask, json_value, render_lines, require_struct
 from hudi_reconcile.changefeed.log import check_log, filter_touched, pair_versions
 from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, load_kinds
@@ -59,7 +59,7 @@ def list_rows(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:
     Raises UsageError where a key is in it more than once.
     """
     few = rows_written(commits) <= FEW_ROWS
-    return Frame(of_one_row_each(cast("DataFrame", alive), _instants(commits), few=few))
+    return Frame(require_one_row_each(cast("DataFrame", alive), _instants(commits), few=few))
 
 
 def _instants(commits: Sequence[Commit]) -> list[str]:

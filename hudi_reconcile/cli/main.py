@@ -206,9 +206,9 @@ def describe_call_failure(error: BaseException) -> CallFailure:
         case ReconcileError():
             return _foreseen(error)
         case click.exceptions.NoArgsIsHelpError():
-            return _failure(Outcome.USAGE, "UsageError", "a command is missing", _help_of(error))
+            return _failure(Outcome.USAGE, "UsageError", "a command is missing", _name_help(error))
         case click.UsageError():
-            return _failure(Outcome.USAGE, "UsageError", error.format_message(), _help_of(error))
+            return _failure(Outcome.USAGE, "UsageError", error.format_message(), _name_help(error))
         case click.ClickException():
             return _failure(Outcome.USAGE, "UsageError", error.format_message(), _HELP)
         case click.Abort() if not isinstance(error.__context__, KeyboardInterrupt):
@@ -255,7 +255,7 @@ def _failure(outcome: Outcome, kind: str, message: str, fix: str) -> CallFailure
     return CallFailure(outcome=outcome, exit_code=outcome.exit_code, type=kind, message=message, fix=fix)
 
 
-def _help_of(error: click.UsageError) -> str:
+def _name_help(error: click.UsageError) -> str:
     return f"{error.ctx.command_path} --help" if error.ctx is not None else _HELP
 
 

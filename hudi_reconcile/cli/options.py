@@ -72,7 +72,7 @@ _hand_settings = click.make_pass_decorator(Settings, ensure=True)
 def profile_option(command: _Command, callback: Callback | None = None) -> _Command:
     """`--profile NAME`; before a command's name and after it."""
     option = click.option(
-        "--profile", metavar="NAME", help="Lay this profile of the config over it.", **_callback_of(callback)
+        "--profile", metavar="NAME", help="Lay this profile of the config over it.", **_build_callback(callback)
     )
     return option(command)
 
@@ -85,7 +85,7 @@ def set_option(command: _Command, callback: Callback | None = None) -> _Command:
         multiple=True,
         metavar="KEY=VALUE",
         help="Set one key of the config, such as source.max_connections=2. Repeatable.",
-        **_callback_of(callback),
+        **_build_callback(callback),
     )
     return option(command)
 
@@ -98,22 +98,22 @@ def pass_settings(command: _Command) -> _Command:
 # --- helpers ---
 
 
-def _callback_of(callback: Callback | None) -> dict[str, Any]:
+def _build_callback(callback: Callback | None) -> dict[str, Any]:
     return {} if callback is None else {"callback": callback, "expose_value": False}
 
 
 def _take_profile(context: click.Context, _: click.Parameter, profile: str | None) -> None:
     if profile is not None:
-        _keep(context, replace(_settings_of(context), profile=profile))
+        _keep(context, replace(_find_settings(context), profile=profile))
 
 
 def _add_assignments(context: click.Context, _: click.Parameter, assignments: tuple[str, ...]) -> None:
     if assignments:
-        settings = _settings_of(context)
+        settings = _find_settings(context)
         _keep(context, replace(settings, assignments=(*settings.assignments, *assignments)))
 
 
-def _settings_of(context: click.Context) -> Settings:
+def _find_settings(context: click.Context) -> Settings:
     return context.find_object(Settings) or Settings()
 
 
@@ -148,12 +148,12 @@ def choice_options(command: _Command) -> _Command:
     """`-t/--table PATTERN`, `--tag` and `--exclude`, each repeatable, as one `choice` (`Config.choose`)."""
 
     @wraps(command)
-    def with_choice(
+    def call_with_choice(
         *args: object, tables: tuple[str, ...], tags: tuple[str, ...], excludes: tuple[str, ...], **kwargs: object
     ) -> object:
         return command(*args, choice=TableChoice(tables, tags, excludes), **kwargs)
 
-    chosen: Any = with_choice
+    chosen: Any = call_with_choice
     for option in (
         click.option("--exclude", "excludes", multiple=True, metavar="PATTERN", help="Leave these tables out."),
         click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only tables with this tag."),

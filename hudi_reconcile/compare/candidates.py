@@ -12,16 +12,16 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
-    digest_of,
-    in_scope,
     lake_values,
     place_rows,
     source_id,
     source_values,
     watermark_micros,
     whole_row,
+    write_digest,
+    write_scope,
 )
-from hudi_reconcile.compare.equality import quoted, rows_are_close
+from hudi_reconcile.compare.equality import quote_name, rows_are_close
 from hudi_reconcile.core.sweep.drift import FindingKind
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
@@ -39,10 +39,10 @@ _MANY_SEGMENTS = 1_000
 def source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
     facts = (
-        f"{digest_of('source', shape)} as source_digest",
+        f"{write_digest('source', shape)} as source_digest",
         f"{watermark_micros('source', shape)} as source_micros",
         f"{source_id(shape)} as source_id",
-        f"{in_scope(frame)} as {_IN_SCOPE}",
+        f"{write_scope(frame)} as {_IN_SCOPE}",
         f"{whole_row(name for name in frame.columns if name != IN_SCOPE)} as source_row",
         f"'source' as {_SIDE}",
     )
@@ -53,7 +53,7 @@ def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) 
     """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
     own = [name for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
     image = (
-        f"{digest_of('lake', shape)} as digest",
+        f"{write_digest('lake', shape)} as digest",
         f"{watermark_micros('lake', shape)} as lake_micros",
         f"{COMMIT_TIME} as lake_commit_time",
         f"{PARTITION} as lake_partition_path",
@@ -61,7 +61,7 @@ def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) 
     )
     facts = (
         f"{SEQNO} as seqno",
-        f"{in_scope(frame)} as {_IN_SCOPE}",
+        f"{write_scope(frame)} as {_IN_SCOPE}",
         f"struct({', '.join(image)}) as image",
         f"'lake' as {_SIDE}",
     )
@@ -75,7 +75,7 @@ def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet
 
 def digest_copies(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and digest of the lake's rows of some segments, one line per copy."""
-    return place_rows(frame, "lake", shape, segments, f"{digest_of('lake', shape)} as lake_digest")
+    return place_rows(frame, "lake", shape, segments, f"{write_digest('lake', shape)} as lake_digest")
 
 
 def is_worth_picking(keys: DataFrame, segments: SegmentSet) -> bool:
@@ -88,10 +88,10 @@ def is_worth_picking(keys: DataFrame, segments: SegmentSet) -> bool:
 
 def pick_images(images: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The images of these keys alone, so that no other row is shuffled; lazy."""
-    return images.join(F.broadcast(_name_apart(keys, shape)), _same_key(shape), "left_semi")
+    return images.join(F.broadcast(_rename_keys(keys, shape)), _same_key(shape), "left_semi")
 
 
-def _name_apart(keys: DataFrame, shape: ComparisonShape) -> DataFrame:
+def _rename_keys(keys: DataFrame, shape: ComparisonShape) -> DataFrame:
     return keys.selectExpr(*[f"{name} as hr_{name}" for name in shape.key_names])
 
 
@@ -99,7 +99,7 @@ def _same_key(shape: ComparisonShape) -> Column:
     return F.expr(" and ".join(f"{name} <=> hr_{name}" for name in shape.key_names))
 
 
-def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: DataFrame) -> DataFrame:
+def group_by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: DataFrame) -> DataFrame:
     """One line per key with what both sides hold: `in_source`, `source_*`, `lake_copies`, `lake_seqnos`, `lake_*`, `in_scope`.
 
     `source_rows` says how many rows the source has of it: of more than one, `source_digest` and `source_row` may be of two.
@@ -121,16 +121,16 @@ def by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *others: 
         _IN_SCOPE: f"coalesce(max({_IN_SCOPE}), false)",
         "lake_seqnos": "sort_array(collect_list(seqno))",
         "image": "max_by(image, seqno)",
-        **{name: f"first({quoted(name)}, true)" for name in kept},
+        **{name: f"first({quote_name(name)}, true)" for name in kept},
     }
     # One expression, taken apart again: each one more is some calls to the JVM.
-    listed = ", ".join(f"{fact} as {quoted(name)}" for name, fact in facts.items())
+    listed = ", ".join(f"{fact} as {quote_name(name)}" for name, fact in facts.items())
     grouped = heap.groupBy("segment", *shape.key_names).agg(F.expr(f"struct({listed}) as facts"))
     image = ("lake_micros", "lake_commit_time", "lake_partition_path", "lake_row")
     return grouped.selectExpr(
         "segment",
         *shape.key_names,
-        *[f"facts.{quoted(name)} as {quoted(name)}" for name in facts if name != "image"],
+        *[f"facts.{quote_name(name)} as {quote_name(name)}" for name in facts if name != "image"],
         "facts.image.digest as lake_digest",
         *[f"facts.image.{name} as {name}" for name in image],
         f"facts.lake_copies = 1 and {_same_row(shape)} as equal",
@@ -153,15 +153,15 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
     """
     if shape.agreement.is_tolerant:
         images = source_images(source, shape, segments), lake_images(lake, shape, segments)
-        found = by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
+        found = group_by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
         return found.localCheckpoint(eager=True)
     return _narrow(source, lake, shape, segments).localCheckpoint(eager=True)
 
 
 def _narrow(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The same by digests alone: numbers are grouped, and no whole row."""
-    ours = _source_numbers(digest_of("source", shape), watermark_micros("source", shape), in_scope(source))
-    theirs = _lake_numbers(digest_of("lake", shape), SEQNO, in_scope(lake))
+    ours = _source_numbers(write_digest("source", shape), watermark_micros("source", shape), write_scope(source))
+    theirs = _lake_numbers(write_digest("lake", shape), SEQNO, write_scope(lake))
     rows = place_rows(source, "source", shape, segments, *ours), place_rows(lake, "lake", shape, segments, *theirs)
     different = _unlike(*rows, shape)
     first = [f"facts.{name} as first_{name}" for name in ("source_digest", "source_micros", "versions")]
@@ -178,7 +178,7 @@ def _source_numbers(digest: str, micros: str, scope: str) -> tuple[str, ...]:
 
 
 def _lake_numbers(digest: str, seqno: str, scope: str) -> tuple[str, ...]:
-    own = f"{digest} as lake_digest", f"{version_of(seqno)} as version", f"{scope} as {_IN_SCOPE}"
+    own = f"{digest} as lake_digest", f"{number_version(seqno)} as version", f"{scope} as {_IN_SCOPE}"
     return (f"{_UNKNOWN} as source_digest", "null as source_micros", *own)
 
 
@@ -205,12 +205,12 @@ def _first_look(shape: ComparisonShape, was_silent: str = "false") -> tuple[str,
     return (*_head(shape), *first, f"{_VERSIONS} as first_versions", f"{was_silent} as was_silent")
 
 
-def version_of(seqno: str) -> str:
+def number_version(seqno: str) -> str:
     """A version of a row as a number whose sum over a key's copies names them all; of 40 bits, so that none overflows."""
     return f"shiftrightunsigned(xxhash64({seqno}), 24)"
 
 
-_VERSIONS = f"aggregate(lake_seqnos, 0L, (total, seqno) -> total + {version_of('seqno')})"
+_VERSIONS = f"aggregate(lake_seqnos, 0L, (total, seqno) -> total + {number_version('seqno')})"
 
 
 def count_one_sided(candidates: DataFrame) -> DataFrame:
@@ -229,7 +229,7 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     drift. Without them a difference that the first read missed would vanish from the verdict.
     """
     was_candidate = "coalesce(was_candidate, false)"
-    compared = by_key(source, lake, shape, candidates).where(f"{was_candidate} or (not equal and {_IN_SCOPE})")
+    compared = group_by_key(source, lake, shape, candidates).where(f"{was_candidate} or (not equal and {_IN_SCOPE})")
     return compared.selectExpr(
         "*", f"{was_candidate} and {_SAME_IMAGES} as unchanged", f"{_CHANGED_SILENTLY} as silently"
     )
@@ -245,7 +245,7 @@ def look_again_by_digest(
     """
     if shape.agreement.is_tolerant or not is_worth_picking(candidates, segments):
         return None
-    known = _name_apart(candidates, shape).selectExpr("*", f"true as {_KNOWN}")
+    known = _rename_keys(candidates, shape).selectExpr("*", f"true as {_KNOWN}")
     # The source is read once: for the candidates' whole rows, and for the digests of all others.
     marked = source.join(F.broadcast(known), _same_key(shape), "left")
     others = [name for name in source.columns if name != "source_row"]

@@ -14,14 +14,14 @@ from hudi_reconcile.compare.columns import (
     ComparisonShape,
     Side,
     key_columns,
+    name_columns,
     plain_text,
     row_text,
     segment_column,
     text_bucket,
     text_digest,
-    values_of,
 )
-from hudi_reconcile.compare.equality import canonical_value, quoted
+from hudi_reconcile.compare.equality import canonical_value, quote_name
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import ComparedColumn
@@ -39,7 +39,7 @@ def digest_texts(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFr
     """As `digest_rows`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
     columns, key = shape.agreement.columns, shape.agreement.key
     items = columns + tuple(item for item in key if item not in columns)
-    found = add_texts(frame, items, values_of(side, items), *key_columns(side, shape))
+    found = add_texts(frame, items, name_columns(side, items), *key_columns(side, shape))
     texts = {item.index: _text(place) for place, item in enumerate(items)}
     digest = text_digest(row_text([texts[item.index] for item in columns]))
     if isinstance(shape.segmentation, HashSegments):
@@ -74,7 +74,7 @@ def add_texts(frame: DataFrame, items: tuple[ComparedColumn, ...], values: list[
     for step in (_exponent, _mantissa, _bits):
         found = found.selectExpr("*", *[f"{made} as {name}" for text in floats for name, made in step(text).items()])
     return found.selectExpr(
-        *[f"{_signed(name) if name in floats else quoted(name)} as {quoted(name)}" for name in names]
+        *[f"{_write_sign(name) if name in floats else quote_name(name)} as {quote_name(name)}" for name in names]
     )
 
 
@@ -115,7 +115,7 @@ def _bits(text: str) -> dict[str, str]:
     return {f"{text}_b": f"cast({right} as bigint) + ({exponent} + ({step}) - ({_LEAST_EXPONENT})) * {_ONE}L"}
 
 
-def _signed(text: str) -> str:
+def _write_sign(text: str) -> str:
     bits = f"(case when abs({text}) = {_ENDLESS} then {_INFINITY_BITS}L else {text}_b end)"
     number = f"cast(case when {text} = 0 then 0L when {text} < 0 then -{bits} else {bits} end as string)"
     return f"case when isnan({text}) then 'NaN' when {text} is not null then {number} end"

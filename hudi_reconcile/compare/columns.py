@@ -18,7 +18,7 @@ from hudi_reconcile.compare.equality import (
     greatest_micros,
     lake_name,
     null_marks,
-    quoted,
+    quote_name,
     row_digest,
     source_name,
 )
@@ -45,7 +45,7 @@ class ComparisonShape:
         return tuple(f"k{index}" for index in range(len(self.agreement.key)))
 
 
-def values_of(side: Side, items: tuple[ComparedColumn, ...]) -> list[str]:
+def name_columns(side: Side, items: tuple[ComparedColumn, ...]) -> list[str]:
     """The items' columns as that side names them, as SQL."""
     return [source_name(item) if side == "source" else lake_name(item) for item in items]
 
@@ -60,7 +60,7 @@ def lake_values(items: tuple[ComparedColumn, ...], row: str = "lake_row") -> lis
     return [f"{row}.{lake_name(item)}" for item in items]
 
 
-def in_scope(frame: DataFrame) -> str:
+def write_scope(frame: DataFrame) -> str:
     """True for the rows that the comparison is about, as SQL; all of a frame that says nothing of it."""
     return IN_SCOPE if IN_SCOPE in frame.columns else "true"
 
@@ -72,7 +72,7 @@ def select_scope(frame: DataFrame) -> DataFrame:
 
 def digest_rows(frame: DataFrame, side: Side, shape: ComparisonShape, *extra: str) -> DataFrame:
     """`segment`, the canonical key, `digest`, and any extra columns of the frame, as SQL with their names."""
-    selected = frame.selectExpr(*key_columns(side, shape), f"{digest_of(side, shape)} as digest", *extra)
+    selected = frame.selectExpr(*key_columns(side, shape), f"{write_digest(side, shape)} as digest", *extra)
     return add_segment(selected, shape)
 
 
@@ -90,16 +90,16 @@ def place_rows(frame: DataFrame, side: Side, shape: ComparisonShape, segments: S
     return frame.where(inside).selectExpr(segment, *key_columns(side, shape), *columns)
 
 
-def digest_of(side: Side, shape: ComparisonShape) -> str:
+def write_digest(side: Side, shape: ComparisonShape) -> str:
     """The digest of that side's own rows, as SQL."""
     columns = shape.agreement.columns
-    return row_digest(columns, values_of(side, columns))
+    return row_digest(columns, name_columns(side, columns))
 
 
 def key_values(side: Side, shape: ComparisonShape) -> tuple[str, ...]:
     """The canonical key of that side's own rows, as SQL."""
     key = shape.agreement.key
-    values = zip(key, values_of(side, key), strict=True)
+    values = zip(key, name_columns(side, key), strict=True)
     return tuple(f"({canonical_value(item, value)})" for item, value in values)
 
 
@@ -111,7 +111,7 @@ def key_columns(side: Side, shape: ComparisonShape) -> list[str]:
 def watermark_micros(side: Side, shape: ComparisonShape) -> str:
     """The row's greatest non-null watermark, as SQL: microseconds, a number, or text. The lake has no row versions."""
     items = shape.agreement.watermark if side == "lake" else shape.agreement.moving
-    return greatest_micros(items, values_of(side, items))
+    return greatest_micros(items, name_columns(side, items))
 
 
 def source_id(shape: ComparisonShape) -> str:
@@ -139,7 +139,7 @@ def segment_column(shape: ComparisonShape, values: Sequence[str] = ()) -> str:
 
 def whole_row(names: Iterable[str]) -> str:
     """The columns of these names as one, as SQL."""
-    return f"struct({', '.join(map(quoted, names))})"
+    return f"struct({', '.join(map(quote_name, names))})"
 
 
 def keep_rows(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
@@ -200,11 +200,11 @@ def plain_text(item: ComparedColumn, form: str) -> str:
     if kind is Kind.BYTES:
         return f"lower(hex({form}))"
     if kind is Kind.DECIMAL and item.digits is not None:
-        return _fixed(f"cast({form} as string)", item.digits[1])
+        return _write_fixed(f"cast({form} as string)", item.digits[1])
     return f"cast({form} as string)"
 
 
-def _fixed(text: str, scale: int) -> str:
+def _write_fixed(text: str, scale: int) -> str:
     """Fixed notation. Without ANSI Spark writes 1E-18: then all digits are the value's, the last at the scale's place."""
     if scale <= _SHORT_SCALE:
         return text

@@ -18,13 +18,13 @@ from hudi_reconcile.compare.canonical_text import collect_digests, digest_texts
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
     Side,
-    digest_of,
     digest_rows,
     keep_rows,
     key_values,
     segment_column,
     select_scope,
     select_segments,
+    write_digest,
 )
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
 from hudi_reconcile.compare.equality import canonical_value, source_name
@@ -171,13 +171,13 @@ class SparkComparer:
         drift = corrections.planned_keys(_frame(frame)).coalesce(count_parts(rows))
         counted = count_cells(drift, timed=timed)
         cells, other_rows = fullest_cells(counted, rows)
-        totals = totals_of(drift, reached_micros, timed=timed, segments=list_segments(self._shape.segmentation))
+        totals = count_totals(drift, reached_micros, timed=timed, segments=list_segments(self._shape.segmentation))
         return replace(totals, cells=cells, other_rows=other_rows, days=count_days(counted), heat=count_heat(counted))
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
         """Every planned correction held against both sides; materialised, then read in few parts."""
         planned = corrections.hold_plan(_frame(plan), self._shape)
-        found = corrections.recheck(planned, *self._images_of(planned, look, segments), self._shape)
+        found = corrections.recheck(planned, *self._pick_images(planned, look, segments), self._shape)
         # Kept anew: where a coalesce stands in the plan, Spark 3.5 does not find the fields of a composite key over an explode.
         few = found if rows is None else found.coalesce(count_parts(rows)).localCheckpoint(eager=False)
         return Frame(few)
@@ -261,7 +261,7 @@ class SparkComparer:
         was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in around)
         return was, then
 
-    def _images_of(self, keys: DataFrame, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
+    def _pick_images(self, keys: DataFrame, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         """The images of these keys, and perhaps of others in their segments."""
         source, lake = self._images(look, segments)
         if not candidates.is_worth_picking(keys, segments):
@@ -315,7 +315,7 @@ def segment_digests(
 
 def _select_digests(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFrame:
     """`segment` and `digest` of each row, and whose it is: no key, whose type may differ between the sides."""
-    segment, digest = segment_column(shape, key_values(side, shape)), digest_of(side, shape)
+    segment, digest = segment_column(shape, key_values(side, shape)), write_digest(side, shape)
     ours, theirs = ("1L", "0L") if side == "source" else ("0L", "1L")
     named = (f"{segment} as segment", f"{digest} as digest", f"{ours} as ours", f"{theirs} as theirs")
     return select_scope(frame).selectExpr(*named)
@@ -374,7 +374,7 @@ def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
 _COUNTED = "count(1) as rows, sum(number) as sum, min(number) as least, max(number) as most"
 
 
-def totals_of(drift: DataFrame, reached_micros: int | None, *, timed: bool, segments: int) -> Anatomy:
+def count_totals(drift: DataFrame, reached_micros: int | None, *, timed: bool, segments: int) -> Anatomy:
     """All but the cells: columns, keys that the lake lacks, its rows beyond the first of a key, lateness, shift, key map.
 
     One job: each row says each thing that is counted of it. Lateness is None without a checkpoint, and where no row is late.

@@ -8,8 +8,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.candidates import by_key
-from hudi_reconcile.compare.columns import ComparisonShape, values_of
+from hudi_reconcile.compare.candidates import group_by_key
+from hudi_reconcile.compare.columns import ComparisonShape, name_columns
 from hudi_reconcile.compare.equality import canonical_value
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
@@ -52,7 +52,7 @@ def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: Comparis
         F.col("source_digest").alias("planned_digest"),
         F.col("lake_seqnos").alias("planned_seqnos"),
     )
-    now = by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
+    now = group_by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
     superseded = ~F.col("planned_seqnos").eqNullSafe(F.col("lake_seqnos"))
     moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest")) | (F.col("source_rows") > 1)
     doubled = F.size("planned_seqnos") > 1
@@ -150,14 +150,14 @@ def mark_landed(rechecked: DataFrame, around: Pair, later: Sequence[Pair], shape
     image, or none where it was to be deleted. Nobody else's commit lies between the two. `later` are the snapshots around
     other commits of ours, oldest first: a version that one of them carried into another is still as the first left it.
     """
-    marked = _beside(rechecked, around, shape)
+    marked = _add_versions(rechecked, around, shape)
     as_compared = F.col("before_seqnos").eqNullSafe(F.col("planned_seqnos"))
     changed = ~F.col("at_seqnos").eqNullSafe(F.col("before_seqnos"))
     written = (F.size("at_seqnos") == 1) & F.col("lake_digest").eqNullSafe(F.col("planned_digest"))
     made = F.when(F.col("action") == "delete", F.size("at_seqnos") == 0).otherwise(written)
     marked = marked.withColumn("made", as_compared & changed & made).withColumn("left_seqnos", F.col("at_seqnos"))
     for pair in later:
-        marked = _beside(marked.drop("before_seqnos", "at_seqnos"), pair, shape)
+        marked = _add_versions(marked.drop("before_seqnos", "at_seqnos"), pair, shape)
         same = F.col("before_seqnos").eqNullSafe(F.col("left_seqnos"))
         marked = marked.withColumn("left_seqnos", F.when(same, F.col("at_seqnos")).otherwise(F.col("left_seqnos")))
     stays = F.col("lake_seqnos").eqNullSafe(F.col("left_seqnos"))
@@ -170,14 +170,14 @@ def find_rewritten(plan: DataFrame, action: str, around: Pair, shape: Comparison
 
     Only where the key was as compared just before that commit and is there after it: rows were carried, none was made.
     """
-    marked = _beside(plan, around, shape)
+    marked = _add_versions(plan, around, shape)
     as_compared = F.col("before_seqnos").eqNullSafe(F.col("lake_seqnos")) & (F.size("before_seqnos") > 0)
     moved = (F.col("action") == action) & as_compared & (F.size("at_seqnos") > 0)
     seqnos = F.when(moved, F.col("at_seqnos")).otherwise(F.col("lake_seqnos"))
     return marked.withColumn("lake_seqnos", seqnos).select(*plan.columns).localCheckpoint(eager=True)
 
 
-def _beside(rows: DataFrame, around: Pair, shape: ComparisonShape) -> DataFrame:
+def _add_versions(rows: DataFrame, around: Pair, shape: ComparisonShape) -> DataFrame:
     """The rows with their versions before and after, as `before_seqnos` and `at_seqnos`; empty where there is none."""
     for name, copies in zip(("before", "at"), around, strict=True):
         versions = copies.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
@@ -208,7 +208,7 @@ def mark_existing(rechecked: DataFrame, there: DataFrame | None, shape: Comparis
     if there is None:
         return rechecked.withColumn("status", status).localCheckpoint(eager=True)
     key = shape.agreement.key
-    values = zip(shape.key_names, key, values_of("source", key), strict=True)
+    values = zip(shape.key_names, key, name_columns("source", key), strict=True)
     keys = there.selectExpr(
         *[f"{canonical_value(item, value)} as there_{name}" for name, item, value in values]
     ).distinct()

@@ -23,17 +23,17 @@ def source_name(item: ComparedColumn) -> str:
 
 def lake_name(item: ComparedColumn) -> str:
     """The column as the lake names it, as SQL."""
-    return quoted(item.column.lake_name)
+    return quote_name(item.column.lake_name)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's exact name as SQL, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def column_named(name: str) -> SparkColumn:
     """A column by its exact name, whatever is in it."""
-    return F.col(quoted(name))
+    return F.col(quote_name(name))
 
 
 def canonical_value(item: ComparedColumn, value: str) -> str:
@@ -88,7 +88,7 @@ def plain_number(value: str) -> str:
     return f"case when {is_plain} then concat({sign}, {before}, {after}) else {text} end"
 
 
-def value_of(item: ComparedColumn, canon: str) -> str:
+def read_canonical(item: ComparedColumn, canon: str) -> str:
     """The value that a canonical form stands for; both as SQL."""
     kind = item.column.kind
     if kind is Kind.DATE:

@@ -16,8 +16,8 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.columns import ComparisonShape, key_columns, lake_values, source_values, values_of
-from hudi_reconcile.compare.equality import is_same, quoted, value_of
+from hudi_reconcile.compare.columns import ComparisonShape, key_columns, lake_values, name_columns, source_values
+from hudi_reconcile.compare.equality import is_same, quote_name, read_canonical
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.pull.cursor import Value
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
@@ -78,7 +78,7 @@ def relabel(found: DataFrame, which: str, kind: FindingKind, shape: ComparisonSh
     changed = {"kind": named, "action": "'none'", "line": f"to_json({line}, map('ignoreNullFields', 'false'))"}
     return found.selectExpr(
         *[
-            f"if({which}, {changed[name]}, {name}) as {name}" if name in changed else quoted(name)
+            f"if({which}, {changed[name]}, {name}) as {name}" if name in changed else quote_name(name)
             for name in found.columns
         ]
     )
@@ -136,7 +136,7 @@ def _mark_alike(found: DataFrame, lake: Callable[[], DataFrame], shape: Comparis
 def _odd_rows(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The keys of the lake's rows that are odd, in the comparison's form."""
     key = shape.agreement.key
-    values = values_of("lake", key)
+    values = name_columns("lake", key)
     parts = [(value, item.lake_type) for item, value in zip(key, values, strict=True)]
     odd = rows.where(render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing))
     return odd.selectExpr(*key_columns("lake", shape))
@@ -166,7 +166,7 @@ _NO_NAMES = "cast(array() as array<string>)"
 def key_struct(shape: ComparisonShape) -> str:
     """The key under the source's names; from its canonical form, so that a key that vanished on both sides has its name."""
     pairs = zip(shape.agreement.key, shape.key_names, strict=True)
-    return _struct([(item.column.name, json_value(item, value_of(item, name))) for item, name in pairs])
+    return _struct([(item.column.name, json_value(item, read_canonical(item, name))) for item, name in pairs])
 
 
 def _source_image(shape: ComparisonShape, masks: Masks) -> str:
@@ -210,7 +210,7 @@ def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape, f
 
 def render_kind(pending: PendingRange | None) -> str:
     """The kind of each row as SQL, exactly as `classify` decides it."""
-    in_next_window = "false" if pending is None else f"in_source and {_in_next_window(pending)}"
+    in_next_window = "false" if pending is None else f"in_source and {_test_next_window(pending)}"
     rules = (
         ("if(in_source, lake_copies = 1 and equal, lake_copies = 0)", FindingKind.SETTLED),
         ("in_source and lake_copies > 1 and unchanged", FindingKind.DUPLICATE_KEY),
@@ -226,7 +226,7 @@ def render_kind(pending: PendingRange | None) -> str:
     return f"case {cases} else '{FindingKind.LATE_ARRIVING.value}' end"
 
 
-def _in_next_window(pending: PendingRange) -> str:
+def _test_next_window(pending: PendingRange) -> str:
     """Whether the next pull reads the row; NULL where it has no watermark."""
     value = "case when lake_copies = 0 then source_id end" if pending.by_id else "source_micros"
     limits = [f"{value} is not null"]
@@ -294,7 +294,7 @@ def _iso(timestamp: str, *, is_utc: bool) -> str:
 
 
 def _struct(fields: list[tuple[str, str]]) -> str:
-    return f"struct({', '.join(f'{value} as {quoted(name)}' for name, value in fields)})"
+    return f"struct({', '.join(f'{value} as {quote_name(name)}' for name, value in fields)})"
 
 
 def shown_values(items: tuple[ComparedColumn, ...], values: list[str], masks: Masks) -> SparkColumn:
@@ -307,10 +307,10 @@ def shown_values(items: tuple[ComparedColumn, ...], values: list[str], masks: Ma
     if not any(masks.hides(name) for name, _ in shown):
         return F.expr(_struct(shown))
     # The key of a hash stands in no text: Spark shows a text that it cannot read.
-    return F.struct(*[_hashed(name, text, masks).alias(name) for name, text in shown])
+    return F.struct(*[_hash_masked(name, text, masks).alias(name) for name, text in shown])
 
 
-def _hashed(name: str, text: str, masks: Masks) -> SparkColumn:
+def _hash_masked(name: str, text: str, masks: Masks) -> SparkColumn:
     return hmac_column(F.expr(f"cast({text} as string)"), masks.key) if masks.hides(name) else F.expr(text)
 
 

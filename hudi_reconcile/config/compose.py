@@ -70,7 +70,7 @@ def place_problems(layered: Layered, problems: Iterable[Problem]) -> Iterator[Pl
 def find_bare_secrets(layered: Layered, is_secret: Callable[[Location, object], bool]) -> Iterator[PlacedProblem]:
     """Secrets that stand on the command line themselves, where every user of the machine can read them."""
     for location, origin in layered.origins.items():
-        value = layered.document.value_at(location) if origin.file == COMMAND_LINE else None
+        value = layered.document.find_value(location) if origin.file == COMMAND_LINE else None
         if not isinstance(value, dict | list | None) and is_secret(location, value) and not _is_reference(value):
             yield PlacedProblem(origin, "is a secret, and other users can read a command line: " + _REFERENCES)
 
@@ -157,10 +157,10 @@ def _lay_tables(root: Node, tables: Node | None) -> tuple[Node, list[PlacedProbl
 def _set(root: Node, setting: Setting, call: ValueOrigin) -> tuple[Node, list[PlacedProblem]]:
     """The config with one key set."""
     target = locate_setting(setting.key, _names(root))
-    origin = call.below(target.shown)
+    origin = call.enter(target.shown)
     if problems := setting.problems or tuple(filter(None, (target.problem,))):
         return root, [PlacedProblem(origin, text) for text in problems]
-    under, over = _spell_reports(root, target.location, build_node(setting.value, origin.below))
+    under, over = _spell_reports(root, target.location, build_node(setting.value, origin.enter))
     return _lay(under, target.location, over), []
 
 

@@ -184,7 +184,7 @@ class Section(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _everything_at_once(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+    def _collect_all_findings(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         folder = info.context.folder if isinstance(info.context, Place) else Path()
         found = [
             InitErrorDetails(type=PydanticCustomError("rule", "{text}", {"text": text}), loc=location, input=None)
@@ -242,7 +242,7 @@ def option_text(value: object) -> object:
     return str(value) if isinstance(value, int) else value
 
 
-def _not_blank(value: str) -> str:
+def _refuse_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
     if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", value):
@@ -276,7 +276,7 @@ def local_path(value: object, info: ValidationInfo) -> object:
     return info.context.folder / value if isinstance(info.context, Place) else Path(value)
 
 
-def not_empty(values: _Items) -> _Items:
+def refuse_empty(values: _Items) -> _Items:
     """Refuse an empty list. Not `min_length`, which counts only the entries that are valid."""
     if not values:
         raise ValueError("must have at least one entry")
@@ -321,11 +321,11 @@ Share = Annotated[
         }
     ),
 ]
-Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_not_blank)]
+Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_refuse_blank)]
 # What a table or column is called at the source: databases allow control characters in it ("a\x1bb" in YAML).
 SourceName = Annotated[str, StringConstraints(min_length=1), AfterValidator(_a_name)]
 Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(no_repeats)]
-SomeNames = Annotated[Names, AfterValidator(not_empty)]
+SomeNames = Annotated[Names, AfterValidator(refuse_empty)]
 OptionText = Annotated[str, BeforeValidator(option_text), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Options = dict[Text, OptionText]
 LocalPath = Annotated[

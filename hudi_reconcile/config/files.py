@@ -92,9 +92,9 @@ class Included:
         self.problems += [
             PlacedProblem(ValueOrigin(shown, rank, one.line, one.location), one.text) for one in document.problems
         ]
-        return None if document.values is None and document.problems else self._checked(document, shown, rank)
+        return None if document.values is None and document.problems else self._read_mapping(document, shown, rank)
 
-    def _checked(self, document: Document, file: str, rank: int) -> Node | None:
+    def _read_mapping(self, document: Document, file: str, rank: int) -> Node | None:
         """The mapping of an included file; what else it holds is told."""
         root = read_node(document, file, rank)
         if not isinstance(document.values, dict):

@@ -33,7 +33,7 @@ class ValueOrigin:
         """Files by their rank, lines of a file by their number."""
         return self.rank * _LINES + self.line
 
-    def below(self, location: Location) -> ValueOrigin:
+    def enter(self, location: Location) -> ValueOrigin:
         """The same line, of a key below this one."""
         return ValueOrigin(self.file, self.rank, self.line, (*self.location, *location))
 
@@ -77,7 +77,7 @@ class Node:
 
 def read_node(document: Document, file: str, rank: int) -> Node:
     """The values of a document, each with its line."""
-    return build_node(document.values, lambda here: ValueOrigin(file, rank, document.line_of(here), here))
+    return build_node(document.values, lambda here: ValueOrigin(file, rank, document.find_line(here), here))
 
 
 def build_node(value: object, locate: Callable[[Location], ValueOrigin], here: Location = ()) -> Node:
@@ -138,14 +138,14 @@ class Layered:
         for end in range(len(location) - 1, -1, -1):
             origin = self.origins.get(location[:end])
             if origin is not None and (not self.inherits(origin) or location[:1] != ("tables",)):
-                return PlacedProblem(origin.below(location[end:]), problem.text)
-        return PlacedProblem(self.origins[()].below(location), problem.text)
+                return PlacedProblem(origin.enter(location[end:]), problem.text)
+        return PlacedProblem(self.origins[()].enter(location), problem.text)
 
     def _table(self, location: Location) -> tuple[str, ...]:
         """The name of the table that a location lies in."""
         if location[:1] != ("tables",):
             return ()
-        name = self.document.value_at((*location[:2], "name"))
+        name = self.document.find_value((*location[:2], "name"))
         return (name if isinstance(name, str) else key_text(location[:2]),)
 
 

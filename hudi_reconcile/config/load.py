@@ -117,7 +117,7 @@ class _Filler:
         """The values with references filled in; what has gone into other keys needs none, and a profile may lack them."""
         if not isinstance(values, dict):
             return self.fill(values, ())
-        layers = {key: _without_references(values[key]) for key in ("defaults", "profiles") if key in values}
+        layers = {key: _drop_references(values[key]) for key in ("defaults", "profiles") if key in values}
         rest = {key: item for key, item in values.items() if key not in layers}
         return {**{key: self.fill(item, (key,)) for key, item in rest.items()}, **layers}
 
@@ -136,18 +136,18 @@ class _Filler:
             if location[:2] in _LAZY:
                 return text
             if template.has_references:
-                self.shown[location] = template.shown()
+                self.shown[location] = template.hide()
             return template.fill(self._env, self._read_file, folder=self._place.folder)
         except (MissingReferenceError, ValueError) as error:
-            self.problems.append(Problem(self._document.line_of(location), location, str(error)))
+            self.problems.append(Problem(self._document.find_line(location), location, str(error)))
             return text
 
 
-def _without_references(value: object) -> object:
+def _drop_references(value: object) -> object:
     """The values without keys that hold a reference: nothing is known of them yet. A name must be plain."""
     if isinstance(value, dict):
-        return {name: _without_references(one) for name, one in value.items() if name == "name" or not _is_open(one)}
-    return [_without_references(one) for one in value] if isinstance(value, list) else value
+        return {name: _drop_references(one) for name, one in value.items() if name == "name" or not _is_open(one)}
+    return [_drop_references(one) for one in value] if isinstance(value, list) else value
 
 
 def _is_open(value: object) -> bool:

@@ -35,8 +35,8 @@ from hudi_reconcile.config.fields import (
     Raw,
     Section,
     Text,
-    not_empty,
     option_text,
+    refuse_empty,
     wrap_secret,
 )
 from hudi_reconcile.config.partial import Partial, PartialSection
@@ -154,7 +154,7 @@ class WebhookConfig(Section):
     """One message a run, in the shape of Slack's incoming webhooks."""
 
     url: WebhookUrl = Field(description="Who has it may post, so it is never printed; ${env:NAME} or ${file:PATH}.")
-    on: Annotated[tuple[Ending, ...], LAX, AfterValidator(not_empty)] = Field(
+    on: Annotated[tuple[Ending, ...], LAX, AfterValidator(refuse_empty)] = Field(
         ("drift", "unverified", "incomplete", "refused", "usage"), description="Outcomes of a run that are told."
     )
 
@@ -347,7 +347,7 @@ class Config(Section):
     run: RunConfig = Field(RunConfig(), description="The whole of a command's work.")
     outputs: OutputsConfig = Field(OutputsConfig(), description="Where else a run is told.")
     audit: AuditConfig = Field(AuditConfig(), description="The log of all runs, and how long they are kept.")
-    tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(not_empty)] = Field(description="The tables.")
+    tables: Annotated[tuple[TableConfig, ...], LAX, AfterValidator(refuse_empty)] = Field(description="The tables.")
     defaults: TableDefaults = Field(
         default_factory=Partial(TableConfig, without=_OWN).model,
         validate_default=False,

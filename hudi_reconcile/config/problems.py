@@ -43,10 +43,10 @@ def find_fatal_problems(document: Document) -> list[Problem]:
     if document.values is None and document.problems:
         return document.problems
     if not isinstance(document.values, dict):
-        return [Problem(document.line_of(()), (), "expected a mapping that starts with `version: 1`")]
+        return [Problem(document.find_line(()), (), "expected a mapping that starts with `version: 1`")]
     version = document.values.get("version", 1)
     if type(version) is not int or version != 1:
-        return [Problem(document.line_of(("version",)), ("version",), "this release knows version 1 only")]
+        return [Problem(document.find_line(("version",)), ("version",), "this release knows version 1 only")]
     return []
 
 
@@ -64,7 +64,7 @@ def locate_problems(error: ValidationError, document: Document, model: type[Sect
     found = []
     for line in error.errors(include_url=False, include_input=False, include_context=False):
         location = tuple(step for step in line["loc"] if step != "[key]")
-        found.append((document.line_of(location), location, line["type"], line["msg"]))
+        found.append((document.find_line(location), location, line["type"], line["msg"]))
     found.sort(key=lambda one: one[0])
     for place, location, kind, message in found[:MOST_SHOWN]:
         yield Problem(place, location, _sentence(kind, message, location, (document, model)))
@@ -105,24 +105,24 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
         return f"{UNKNOWN_KEY}{suggest_name(str(location[-1]).lower(), legal)} (legal: {', '.join(legal)})"
     if kind == "missing":
         return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
-    found = _found(document, location)
+    found = _describe_value(document, location)
     if kind == "literal_error":
         legal = tuple(
             word.strip("'") for word in message.removeprefix("Input should be ").replace(" or ", ", ").split(", ")
         )
-        value = document.value_at(location)
+        value = document.find_value(location)
         close = suggest_name(value.lower(), legal) if isinstance(value, str) and found else ""
         return f"expected {' | '.join(legal)}{found}{close}"
     if kind == "rule":
         return f"{message}{found}" if message.startswith(("not a", "must be", "more than")) else message
-    if kind in ("model_type", "dict_type") and isinstance(document.value_at(location), str):
+    if kind in ("model_type", "dict_type") and isinstance(document.find_value(location), str):
         # A whole URL, or a password on the wrong line, may stand here.
         found = ", found text"
     return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{found}"
 
 
-def _found(document: Document, location: Location) -> str:
-    value = document.value_at(location)
+def _describe_value(document: Document, location: Location) -> str:
+    value = document.find_value(location)
     if value is None:
         return "" if not document.is_given(location) else ", found nothing"
     if not _NEVER_REPEATED.isdisjoint(str(step) for step in location):

@@ -15,7 +15,7 @@ from hudi_reconcile.config.load import is_secret, parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import Overlay
 from hudi_reconcile.config.secrets import Environment, ReadFile, Template
-from hudi_reconcile.config.show import GITIGNORE, Tree, as_yaml
+from hudi_reconcile.config.show import GITIGNORE, Tree, write_yaml
 from hudi_reconcile.config.tables import folder_name
 from hudi_reconcile.config.yaml_document import read_document
 from hudi_reconcile.core.errors import UsageError
@@ -61,7 +61,7 @@ def source_text(url: str, password: str | None) -> str:
                 fix="write '${env:NAME}' or '${file:PATH}', in single quotes, and nothing else",
             )
         source["password"] = password
-    return as_yaml({"version": 1, "source": source})
+    return write_yaml({"version": 1, "source": source})
 
 
 def read_base(
@@ -83,7 +83,7 @@ def read_base(
     tree = {key: found[key] for key in _COPIED if key in found} if isinstance(found, dict) else {}
     notes: list[str] = []
     away = place.folder.resolve() != folder.resolve()
-    moved = {key: _moved(value, (key,), place.folder if away else None, notes) for key, value in tree.items()}
+    moved = {key: _move_value(value, (key,), place.folder if away else None, notes) for key, value in tree.items()}
     return SourceBase(config, {"version": 1, **moved}, tuple(notes))
 
 
@@ -105,7 +105,7 @@ def proposed_files(base: SourceBase, proposals: Sequence[TableProposal], place: 
     """Every file of the config by its name: one for each TABLES_A_FILE tables where there are more than these."""
     taken = [one for one in proposals if not one.hindrance]
     left_out = [one for one in proposals if one.hindrance]
-    head = _HEAD.format(place=shown(place)) + as_yaml(base.tree) + "\n"
+    head = _HEAD.format(place=show_line(place)) + write_yaml(base.tree) + "\n"
     pieces = [taken[at : at + TABLES_A_FILE] for at in range(0, len(taken), TABLES_A_FILE)]
     files = {}
     if len(pieces) > 1:
@@ -141,7 +141,7 @@ def table_text(one: TableProposal) -> str:
         lines.append(_line("watermark", _list(one.watermark), one.watermark.why))
     if one.incrementing.values:
         lines.append(_line("incrementing", spell(one.incrementing.values[0]), one.incrementing.why))
-    lines += [f"      # not known: {shown(text)}" for text in one.unknown]
+    lines += [f"      # not known: {show_line(text)}" for text in one.unknown]
     lines += ["    lake:", _line("path", f"lake/{one.name}", "")]
     if one.partition_by.values:
         lines.append(_line("partition_by", _list(one.partition_by), one.partition_by.why))
@@ -159,10 +159,10 @@ def spell(text: str) -> str:
     return _spell(text.replace("${", "$${"))
 
 
-def shown(text: str) -> str:
+def show_line(text: str) -> str:
     r"""The text as one line that a comment may hold.
 
-    >>> shown("a\nb\x1b[31m")
+    >>> show_line("a\nb\x1b[31m")
     'a b\\x1b[31m'
     """
     return "".join(_character(one) for one in " ".join(text.split()))
@@ -171,12 +171,12 @@ def shown(text: str) -> str:
 # --- helpers ---
 
 
-def _moved(value: object, location: Location, folder: Path | None, notes: list[str]) -> object:
+def _move_value(value: object, location: Location, folder: Path | None, notes: list[str]) -> object:
     """The value as a config of another folder means it; `folder` is where it was, None where that stays the same."""
     if isinstance(value, Mapping):
-        return {key: _moved(one, (*location, key), folder, notes) for key, one in value.items()}
+        return {key: _move_value(one, (*location, key), folder, notes) for key, one in value.items()}
     if isinstance(value, list):
-        return [_moved(one, (*location, index), folder, notes) for index, one in enumerate(value)]
+        return [_move_value(one, (*location, index), folder, notes) for index, one in enumerate(value)]
     if is_secret(location, value) and value is not None and not (isinstance(value, str) and "${" in value):
         variable = "HUDI_RECONCILE_" + re.sub(r"\W", "_", "_".join(map(str, location)), flags=re.ASCII).upper()
         notes.append(f"{'.'.join(map(str, location))} is a secret, and not copied: set {variable}")
@@ -198,14 +198,14 @@ def _left_out_text(one: TableProposal) -> str:
     rename = f", compare: {{rename: {_mapping(one.rename)}}}" if one.rename else ""
     entry = f"source: {{table: {spell(one.table.sql)}, key: {_list(one.key)}}}, pull: {{{pull}}}{rename}"
     return (
-        f"# {shown(one.table.sql)}: {shown(one.hindrance)}\n"
+        f"# {show_line(one.table.sql)}: {show_line(one.hindrance)}\n"
         f"#  - {{name: {spell(one.name)}, {entry}, lake: {{path: lake/{one.name}}}}}\n"
     )
 
 
 def _line(key: str, value: str, why: str) -> str:
     text = f"      {key}: {value}"
-    return f"{text:<38}  # {shown(why)}" if why else text
+    return f"{text:<38}  # {show_line(why)}" if why else text
 
 
 def _list(one: Proposed) -> str:
@@ -219,10 +219,10 @@ def _mapping(names: Mapping[str, str]) -> str:
 def _spell(text: str) -> str:
     if _PLAIN.fullmatch(text) and parse_scalar(text) == text and text.lower() not in _WORDS:
         return text
-    return '"' + "".join(_quoted(text)) + '"'
+    return '"' + "".join(_quote_characters(text)) + '"'
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _quote_characters(text: str) -> Iterator[str]:
     return (f"\\{one}" if one in '"\\' else _character(one) for one in text)
 
 

@@ -43,7 +43,7 @@ def key_paths(section: type[Section] = Config, place: str = "") -> Iterator[str]
         yield path
         inner = find_section(field.annotation, field.metadata)
         if inner is not None and name not in _LAYERS:
-            yield from key_paths(inner, f"{path}{_repeated(field)}.")
+            yield from key_paths(inner, f"{path}{_mark_list(field)}.")
 
 
 # --- helpers ---
@@ -61,20 +61,20 @@ def _sections(section: type[Section], place: str) -> Iterator[tuple[str, str]]:
     for name, field in fields:
         inner = find_section(field.annotation, field.metadata)
         if inner is not None and name not in _LAYERS:
-            yield from _sections(inner, f"{place}.{name}{_repeated(field)}".lstrip("."))
+            yield from _sections(inner, f"{place}.{name}{_mark_list(field)}".lstrip("."))
 
 
 def _row(name: str, field: FieldInfo, schema: Mapping[str, Any]) -> str:
     inner = find_section(field.annotation, field.metadata)
     kind = (
-        _type(schema) if inner is None or name in _LAYERS else ("list of mappings" if _repeated(field) else "mapping")
+        _type(schema) if inner is None or name in _LAYERS else ("list of mappings" if _mark_list(field) else "mapping")
     )
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     cells = (f"`{name}`", kind, _default(field), field.description or "", str(extra.get("since", FIRST_VERSION)))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
-def _repeated(field: FieldInfo) -> str:
+def _mark_list(field: FieldInfo) -> str:
     return "[]" if "tuple" in str(field.annotation) else ""
 
 
@@ -125,10 +125,10 @@ def _type(schema: Mapping[str, Any]) -> str:
         case list():
             return "text"
         case kind:
-            return _of_text(schema, str(kind))
+            return _name_text_type(schema, str(kind))
 
 
-def _of_text(schema: Mapping[str, Any], kind: str) -> str:
+def _name_text_type(schema: Mapping[str, Any], kind: str) -> str:
     pattern = str(schema.get("pattern", ""))
     if pattern.endswith("(ms|s|m|h|d)$"):
         return "duration"

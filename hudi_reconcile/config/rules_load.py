@@ -50,12 +50,12 @@ def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None 
     head, more = _entry(document, (), RulesHead, file)
     problems += more
     rules: list[Rule | None] = []
-    for index, raw in enumerate(_listed(document.values)):
+    for index, raw in enumerate(_list_entries(document.values)):
         rule, more = _rule(document, index, raw, file)
         rules.append(rule)
         problems += more
         if doubt is not None and rule is not None and (why := doubt(rule)):
-            problems.append(Problem(document.line_of(("rules", index)), ("rules", index), why))
+            problems.append(Problem(document.find_line(("rules", index)), ("rules", index), why))
     problems += _cross_problems(document, table)
     if problems or not isinstance(head, RulesHead):
         raise config_error(problems, file, fix=FIX)
@@ -78,14 +78,14 @@ def rules_schema() -> dict[str, object]:
 
 def _rule(document: Document, index: int, raw: object, file: str) -> tuple[Rule | None, list[Problem]]:
     here: Location = ("rules", index)
-    line = document.line_of(here)
+    line = document.find_line(here)
     if not isinstance(raw, dict):
         return None, [Problem(line, here, "expected a mapping such as {id: r-1, check: not_null, column: c}")]
     kind = raw.get("check")
     model = RULES.get(kind) if isinstance(kind, str) else None
     if model is None:
         legal = tuple(RULES)
-        where = document.line_of((*here, "check"))
+        where = document.find_line((*here, "check"))
         if kind is None:
             return None, [Problem(where, (*here, "check"), f"is missing (legal: {' | '.join(legal)})")]
         close = suggest_name(str(kind).lower(), legal)
@@ -100,13 +100,13 @@ def _entry(document: Document, here: Location, model: type[Any], file: str) -> t
     """What stands at a place as a section of the model, or what is wrong with it."""
     assert issubclass(model, Section)
     try:
-        return model.model_validate(document.value_at(here), context=Place(file, Path())), []
+        return model.model_validate(document.find_value(here), context=Place(file, Path())), []
     except ValidationError as error:
-        found = locate_problems(error, document.below(here), model)
+        found = locate_problems(error, document.enter(here), model)
         return None, [replace(one, location=(*here, *one.location)) for one in found]
 
 
-def _listed(values: object, key: str = "rules") -> list[object]:
+def _list_entries(values: object, key: str = "rules") -> list[object]:
     found = values.get(key) if isinstance(values, dict) else None
     return found if isinstance(found, list) else []
 
@@ -117,24 +117,24 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
     own = values.get("table") if isinstance(values, dict) else None
     if table is not None and isinstance(own, str) and own != table:
         text = f"is {shorten(own)!r}, but reconcile.yaml names this file for the table {table!r}"
-        yield Problem(document.line_of(("table",)), ("table",), text)
+        yield Problem(document.find_line(("table",)), ("table",), text)
     seen: dict[str, int] = {}
-    for index, raw in enumerate(_listed(values)):
+    for index, raw in enumerate(_list_entries(values)):
         name = raw.get("id") if isinstance(raw, dict) else None
         if not isinstance(name, str):
             continue
         place: Location = ("rules", index, "id")
         if name.lower() in seen:
             text = f"is the id of the rule on line {seen[name.lower()]} already; case does not count"
-            yield Problem(document.line_of(place), place, text)
-        seen.setdefault(name.lower(), document.line_of(place))
+            yield Problem(document.find_line(place), place, text)
+        seen.setdefault(name.lower(), document.find_line(place))
     ids = dict.fromkeys(
-        raw["id"] for raw in _listed(values) if isinstance(raw, dict) and isinstance(raw.get("id"), str)
+        raw["id"] for raw in _list_entries(values) if isinstance(raw, dict) and isinstance(raw.get("id"), str)
     )
     told = 0
-    for index, raw in enumerate(_listed(values, "waivers")):
+    for index, raw in enumerate(_list_entries(values, "waivers")):
         name = raw.get("rule") if isinstance(raw, dict) else None
         if isinstance(name, str) and name not in ids:
             place, told = ("waivers", index, "rule"), told + 1
             close = suggest_name(name.lower(), tuple(ids)) if told <= MOST_SHOWN else ""
-            yield Problem(document.line_of(place), place, f"there is no rule {shorten(name)!r}{close}")
+            yield Problem(document.find_line(place), place, f"there is no rule {shorten(name)!r}{close}")

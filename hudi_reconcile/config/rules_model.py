@@ -23,8 +23,8 @@ from hudi_reconcile.config.fields import (
     SomeNames,
     Text,
     exact_number,
-    not_empty,
     parse_share,
+    refuse_empty,
     refuse_rounding,
 )
 from hudi_reconcile.config.tables import folder_name
@@ -115,7 +115,9 @@ AllowField = Annotated[
 ]
 End = Annotated[Any, BeforeValidator(_end), WithJsonSchema({"type": ["string", "number"]})]
 Values = Annotated[
-    tuple[Annotated[Any, BeforeValidator(_scalar), WithJsonSchema(_SCALAR_SCHEMA)], ...], LAX, AfterValidator(not_empty)
+    tuple[Annotated[Any, BeforeValidator(_scalar), WithJsonSchema(_SCALAR_SCHEMA)], ...],
+    LAX,
+    AfterValidator(refuse_empty),
 ]
 ToleranceField = Annotated[
     Decimal, BeforeValidator(_tolerance), WithJsonSchema({"type": "number", "minimum": 0, "examples": [0.01]})
@@ -132,7 +134,7 @@ class RuleEntry(Section):
     severity: Severity = Field("error", description="error | warn (fails a run only under --fail-on warn)")
     why: Text | None = Field(None, description="Shown where the rule fails: what it means, whom to call.")
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check as a value."""
         raise NotImplementedError
 
@@ -140,7 +142,7 @@ class RuleEntry(Section):
         """The rule as a value."""
         allow = getattr(self, "allow", Allow())
         quarantine = getattr(self, "quarantine", False)
-        return rules.Rule(self.id, self.check_of(), self.severity, allow, quarantine=quarantine, why=self.why or "")
+        return rules.Rule(self.id, self.build_check(), self.severity, allow, quarantine=quarantine, why=self.why or "")
 
 
 class RowRule(RuleEntry):
@@ -167,7 +169,7 @@ class NotNullRule(BatchRule):
     check: Literal["not_null"]
     column: Text
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.NotNull(self.column)
 
@@ -178,7 +180,7 @@ class UniqueRule(RowRule):
     check: Literal["unique"]
     columns: SomeNames
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Unique(self.columns)
 
@@ -198,7 +200,7 @@ class BetweenRule(BatchRule):
         if raw.get("min") is None and raw.get("max") is None:
             yield (), "needs `min` or `max`"
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.ValueRange(self.column, self.min, self.max)
 
@@ -210,7 +212,7 @@ class InSetRule(BatchRule):
     column: Text
     values: Values
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.InSet(self.column, self.values)
 
@@ -222,7 +224,7 @@ class MatchesRule(BatchRule):
     column: Text
     regex: Text
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Matches(self.column, self.regex)
 
@@ -231,9 +233,9 @@ class SqlRule(RowRule):
     """`sql`: a Spark SELECT over {batch} that returns the rows that are wrong; with the key columns they are named."""
 
     check: Literal["sql"]
-    query: Annotated[Text, AfterValidator(with_batch)]
+    query: Annotated[Text, AfterValidator(require_batch)]
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Sql(self.query)
 
@@ -253,7 +255,7 @@ class GxRule(RowRule):
         except ValueError as error:
             yield ("kwargs",), str(error)
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Gx(self.type, self.kwargs)
 
@@ -262,10 +264,10 @@ class DriftRule(RowRule):
     """`drift`: the newest sweep found no drift of these kinds."""
 
     check: Literal["drift"]
-    kinds: Annotated[tuple[DriftKind, ...], LAX, AfterValidator(not_empty)] = DRIFT_KINDS
+    kinds: Annotated[tuple[DriftKind, ...], LAX, AfterValidator(refuse_empty)] = DRIFT_KINDS
     max_age: Duration | None = None
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Drift(tuple(dict.fromkeys(self.kinds)), self.max_age)
 
@@ -277,7 +279,7 @@ class TotalRule(RuleEntry):
     column: Text
     tolerance: ToleranceField = Decimal(0)
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Total(self.column, self.tolerance)
 
@@ -288,7 +290,7 @@ class FreshnessRule(RuleEntry):
     check: Literal["freshness"]
     max_age: Duration
 
-    def check_of(self) -> rules.Check:
+    def build_check(self) -> rules.Check:
         """The check."""
         return rules.Freshness(self.max_age)
 
@@ -320,16 +322,16 @@ class RulesHead(Section):
 
     version: Literal[1] = Field(description="Version of the format.")
     table: Text = Field(description="The table's name in reconcile.yaml.")
-    rules: Annotated[tuple[Any, ...], LAX, AfterValidator(not_empty)] = Field(description="The rules.")
+    rules: Annotated[tuple[Any, ...], LAX, AfterValidator(refuse_empty)] = Field(description="The rules.")
     waivers: Annotated[tuple[WaiverEntry, ...], LAX] = Field((), description="Failures that somebody answers for.")
 
 
 class RulesFile(RulesHead):
     """A whole rules file, for its JSON Schema."""
 
-    rules: Annotated[tuple[Annotated[AnyRule, Field(discriminator="check")], ...], LAX, AfterValidator(not_empty)] = (
-        Field(description="The rules.")
-    )
+    rules: Annotated[
+        tuple[Annotated[AnyRule, Field(discriminator="check")], ...], LAX, AfterValidator(refuse_empty)
+    ] = Field(description="The rules.")
 
 
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -338,7 +340,7 @@ _SELECTS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE"})
 _VARIABLE = re.compile(r"\$\{(?:\w+?:)?\S+?\}")  # as Spark finds them: ConfigReader.REF_RE
 
 
-def with_batch(query: str) -> str:
+def require_batch(query: str) -> str:
     """The query. Raises ValueError for one that is none, that does not ask `{batch}`, or that asks anything else."""
     first = _FIRST_WORD.match(_COMMENTS.sub(" ", query))
     if first is None or first.group(1).upper() not in _SELECTS:
@@ -361,7 +363,7 @@ def refuse_reach(check: Check) -> None:
             raise ValueError(
                 "${...} is a variable of Spark, which may hold what the environment holds: write the value itself"
             )
-        if why := _reads_elsewhere(query):
+        if why := _find_foreign_read(query):
             raise ValueError(f"{why}: {RULE}")
 
 
@@ -378,7 +380,7 @@ def _is_known(check: Gx) -> bool:
     return check.type in OTHER_TABLES or (check.type in EXPECTATIONS and ARGUMENTS.issuperset(check.kwargs))
 
 
-def _reads_elsewhere(query: str) -> str | None:
+def _find_foreign_read(query: str) -> str | None:
     trees = _parse(query) or []
     if len(trees) > 1:
         return "it is more than one statement"

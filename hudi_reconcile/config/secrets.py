@@ -101,7 +101,7 @@ class Template:
             part if isinstance(part, str) else _fill(part, env, read_file, folder=folder) for part in self.parts
         )
 
-    def shown(self) -> str:
+    def hide(self) -> str:
         """The text with `***` for every reference, fit to print."""
         return "".join(part if isinstance(part, str) else HIDDEN for part in self.parts)
 

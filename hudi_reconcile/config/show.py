@@ -25,7 +25,7 @@ def shown_tree(loaded: Loaded) -> Tree:
     return tree
 
 
-def as_yaml(tree: Tree) -> str:
+def write_yaml(tree: Tree) -> str:
     """The tree as YAML text, keys in the order of the contract."""
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
@@ -66,7 +66,7 @@ _REFERENCE: Schema = {"type": "string", "pattern": r"\$\{(env|file):"}
 
 def json_schema() -> Schema:
     """The schema, draft 2020-12."""
-    schema = cast("Schema", _with_references(Config.model_json_schema(mode="validation")))
+    schema = cast("Schema", _allow_references(Config.model_json_schema(mode="validation")))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
@@ -77,17 +77,17 @@ def json_schema() -> Schema:
 # --- helpers ---
 
 
-def _with_references(node: object) -> object:
+def _allow_references(node: object) -> object:
     """Every text that is held to a pattern or a list of words may be a reference as well."""
     if isinstance(node, list):
-        return [_with_references(item) for item in node]
+        return [_allow_references(item) for item in node]
     if not isinstance(node, dict):
         return node
     if node.get("type") == "string" and ("pattern" in node or "enum" in node):
         about = {key: node[key] for key in ("title", "description", "default") if key in node}
         rule = {key: value for key, value in node.items() if key not in about}
         return {**about, "anyOf": [rule, _REFERENCE]}
-    return {key: _with_references(value) for key, value in node.items()}
+    return {key: _allow_references(value) for key, value in node.items()}
 
 
 CONFIG: Final = """\

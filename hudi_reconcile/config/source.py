@@ -61,7 +61,7 @@ def check_url(url: str) -> str:
     return url
 
 
-def transport_in(url: str, *, insecure: bool) -> Transport | None:
+def find_transport(url: str, *, insecure: bool) -> Transport | None:
     """How the server of a SQLAlchemy URL is verified; None for a `jdbc:` URL, and for what is no URL.
 
     Raises:
@@ -77,7 +77,7 @@ def transport_in(url: str, *, insecure: bool) -> Transport | None:
 def unverified_findings(url: str, options: Mapping[str, str], *, insecure: bool) -> Iterator[str]:
     """Why the server would be left unchecked although the config does not say `insecure`."""
     try:
-        transport_in(url, insecure=insecure)
+        find_transport(url, insecure=insecure)
     except UsageError as error:
         yield f"{error.message.removeprefix('source.url: ')}; {error.fix}"
     if is_jdbc(url) and not insecure and jdbc_tls(url, options) is JdbcTls.UNCHECKED:
@@ -87,7 +87,7 @@ def unverified_findings(url: str, options: Mapping[str, str], *, insecure: bool)
 
 def transport_warning(url: str, options: Mapping[str, str], *, insecure: bool) -> str:
     """What every face of a run says of the way to the database; empty where it is verified, or does not leave this machine."""
-    transport = transport_in(url, insecure=insecure)
+    transport = find_transport(url, insecure=insecure)
     if transport is not None:
         return f"source.insecure is true: {transport.warning}" if transport.warning else ""
     said = jdbc_tls(url, options) if is_jdbc(url) else JdbcTls.LOCAL

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Literal
 
 from hudi_reconcile.config.fields import Finding, Raw
-from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.core.tables.values import PartitionField
 
 Strategy = Literal["incrementing", "timestamp", "timestamp+incrementing", "full", "xmin"]
@@ -89,7 +89,7 @@ def table_findings(table: Raw) -> Iterator[Finding]:
     for column, role in needed.items() if columns else ():
         if column not in columns:
             yield ("source", "columns"), f"leaves out `{column}`, {role}"
-    yield from _absent_findings(table, columns | set(needed) | places if columns else set())
+    yield from _find_absent_masks(table, columns | set(needed) | places if columns else set())
 
 
 def idle_findings(table: Raw) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ def _uncarried_tolerances(table: Raw) -> Iterator[Finding]:
             yield ("compare", "tolerance", column), said
 
 
-def _absent_findings(table: Raw, known: set[str]) -> Iterator[Finding]:
+def _find_absent_masks(table: Raw, known: set[str]) -> Iterator[Finding]:
     """Masks on columns that `source.columns` leaves out: they would hide nothing. Where none is known, nothing is said."""
     for column in table.keys("mask"):
         if known and column.lower() not in known:
@@ -159,7 +159,7 @@ def _quarantine_findings(table: Raw) -> Iterator[Finding]:
 
 
 def _partition_columns(lake: Raw) -> Iterator[str]:
-    yield from (column.lower() for column in in_full(list(_partition_fields(lake))))
+    yield from (column.lower() for column in list_whole_columns(list(_partition_fields(lake))))
 
 
 def _place_columns(lake: Raw) -> Iterator[str]:

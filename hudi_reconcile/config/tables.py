@@ -96,7 +96,7 @@ def _segments(value: object) -> object:
     raise ValueError("must be auto or a whole number from 1 up")
 
 
-def _folded(options: dict[str, str]) -> dict[str, str]:
+def _fold_keys(options: dict[str, str]) -> dict[str, str]:
     """Keys as Spark hands them to Hudi, so that whoever looks for one finds it."""
     return {fold(key): value for key, value in options.items()}
 
@@ -175,7 +175,7 @@ class LakeConfig(Section):
     partition_by: Annotated[tuple[Partition, ...], LAX, AfterValidator(_lake_columns_differ)] = Field(
         (), description="Columns, or day(col) month(col) year(col)."
     )
-    options: Annotated[Options, AfterValidator(_folded)] = Field({}, description="Further hoodie.* options.")
+    options: Annotated[Options, AfterValidator(_fold_keys)] = Field({}, description="Further hoodie.* options.")
     index: Literal["simple", "bloom"] = Field(
         "simple",
         description="How Hudi finds the rows of a commit in a table that `pull` made: simple reads the keys of all files, bloom "
@@ -320,7 +320,7 @@ class TableConfig(Section):
         return table_findings(raw)
 
 
-def table_at(path: str, folder: Path) -> TableConfig:
+def build_default_table(path: str, folder: Path) -> TableConfig:
     """The table at a lake path of which no config tells anything: every key has its default. It is named as its folder is.
 
     Raises UsageError where the text is no path; a relative one begins at `folder`.

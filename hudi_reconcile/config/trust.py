@@ -31,7 +31,7 @@ class Trust:
 
 def list_trust(config: Config) -> tuple[Trust, ...]:
     """All that this config gives up, in the order of its keys; nothing for a config that leaves every check on."""
-    return (*_of_source(config.source), *_of_spark(config.spark.conf), *_of_jars(config.jars))
+    return (*_list_source_trust(config.source), *_list_spark_trust(config.spark.conf), *_list_jar_trust(config.jars))
 
 
 def sentences(config: Config) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def sentences(config: Config) -> tuple[str, ...]:
     return tuple(one.sentence for one in list_trust(config))
 
 
-def _of_source(source: SourceConfig) -> Iterator[Trust]:
+def _list_source_trust(source: SourceConfig) -> Iterator[Trust]:
     if source.trust_properties:
         yield Trust(
             "source.trust_properties",
@@ -51,7 +51,7 @@ def _of_source(source: SourceConfig) -> Iterator[Trust]:
         yield Trust(warning.split(maxsplit=1)[0].rstrip(":"), warning, _VERIFY if source.insecure else _BY_DRIVER)
 
 
-def _of_spark(conf: Mapping[str, str]) -> Iterator[Trust]:
+def _list_spark_trust(conf: Mapping[str, str]) -> Iterator[Trust]:
     if given := sorted(_CODE & set(conf)):
         yield Trust(
             "spark.conf",
@@ -60,7 +60,7 @@ def _of_spark(conf: Mapping[str, str]) -> Iterator[Trust]:
         )
 
 
-def _of_jars(jars: JarsConfig) -> Iterator[Trust]:
+def _list_jar_trust(jars: JarsConfig) -> Iterator[Trust]:
     if jars.executor_folder is not None:
         yield Trust(
             "jars.executor_folder",

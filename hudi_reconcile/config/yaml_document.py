@@ -52,7 +52,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     place: Location = ()
 
-    def below(self, place: Location) -> Document:
+    def enter(self, place: Location) -> Document:
         """The same document, its locations starting at a section."""
         return Document(self.values, self.lines, self.problems, (*self.place, *place))
 
@@ -60,14 +60,14 @@ class Document:
         """True where the file has the key."""
         return (*self.place, *location) in self.lines
 
-    def line_of(self, location: Location) -> int:
+    def find_line(self, location: Location) -> int:
         """The line of a key, or of the nearest section around one that is not there."""
         location = (*self.place, *location)
         while location and location not in self.lines:
             location = location[:-1]
         return self.lines.get(location, 1)
 
-    def value_at(self, location: Location) -> object:
+    def find_value(self, location: Location) -> object:
         """The value as written; None where there is none."""
         here = self.values
         for step in (*self.place, *location):

@@ -102,7 +102,7 @@ def tell_of_sync(result: TableResult, found: SyncOutcome | None) -> TableResult:
     if not found.failures:
         return replace(result, notes=(*result.notes, f"catalog: {found.name} shows the table as this run left it"))
     message = (
-        f"{_committed(result)} in the lake and stands, but {found.name} in the catalog was not brought up to date: "
+        f"{_describe_commits(result)} in the lake and stands, but {found.name} in the catalog was not brought up to date: "
         f"{'; '.join(found.failures)}; readers who ask the catalog may lack new columns and partitions"
     )
     fix = f"hudi-reconcile doctor -t {result.name}, then hudi-reconcile pull -t {result.name}: it syncs without new rows too"
@@ -112,7 +112,7 @@ def tell_of_sync(result: TableResult, found: SyncOutcome | None) -> TableResult:
     return replace(result, outcome=Outcome.UNVERIFIED, error=error)
 
 
-def _committed(result: TableResult) -> str:
+def _describe_commits(result: TableResult) -> str:
     pulled = None if result.pull is None else result.pull.instant
     instants = dict.fromkeys(one for one in (pulled, *result.corrections.instants) if one)
     return f"commit {', '.join(instants)} is" if instants else "what was committed before is"

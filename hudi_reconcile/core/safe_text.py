@@ -73,15 +73,15 @@ _KNOWN = re.compile(r"(?:ERROR: )?(?:invalid snapshot identifier|could not impor
 _QUOTED = re.compile(r"""(?<![^\s:(=,])["'].*""", re.DOTALL)
 
 
-def of_message(reason: str, *, state: str = "", kind: str = "", whole: str = "") -> str:
+def redact_message(reason: str, *, state: str = "", kind: str = "", whole: str = "") -> str:
     """The message, without what it may quote of a row.
 
     `reason` is its first line, `state` the SQLSTATE and `kind` the class of the driver's exception where they are known,
     `whole` the text that the reason was taken from.
 
-    >>> of_message('ERROR: relation "orders" does not exist')
+    >>> redact_message('ERROR: relation "orders" does not exist')
     'ERROR: relation "orders" does not exist'
-    >>> of_message('ERROR: invalid input syntax for type integer: "Ann"')
+    >>> redact_message('ERROR: invalid input syntax for type integer: "Ann"')
     'ERROR: invalid input syntax for type integer: …'
     """
     if known := _KNOWN.match(reason):

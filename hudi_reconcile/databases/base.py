@@ -345,6 +345,6 @@ class TableRequest:
             ("compare.rename", tuple(self.rename)),
         )
 
-    def renamed(self, column: Column) -> Column:
+    def rename_column(self, column: Column) -> Column:
         """The column under the name that it has in the lake."""
         return replace(column, lake_name=self.rename.get(column.name, column.name))

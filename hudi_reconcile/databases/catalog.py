@@ -47,7 +47,7 @@ def describe_table(
     columns = tuple(replace(one, kind=Kind.OWN_TEXT) if one.name in texts else one for one in columns)
     table = SourceTable(
         name=name,
-        columns=_wanted(request, columns, key),
+        columns=_choose_columns(request, columns, key),
         key=key,
         rows_estimate=rows_estimate,
         identity=identity,
@@ -82,7 +82,7 @@ def _key(
         )
     by_name = {column.name: column for column in columns}
     for name in key:
-        _known(request, "source.key", name, by_name)
+        _require_known(request, "source.key", name, by_name)
         if by_name[name].kind not in kinds:
             raise UsageError(
                 f"table {request.name}: {name} is {by_name[name].declared}, which cannot identify a row",
@@ -91,17 +91,17 @@ def _key(
     return key
 
 
-def _wanted(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, ...]) -> tuple[Column, ...]:
+def _choose_columns(request: TableRequest, columns: tuple[Column, ...], key: tuple[str, ...]) -> tuple[Column, ...]:
     by_name = {column.name: column for column in columns}
     for setting, names in request.named_columns():
         for name in names:
-            _known(request, setting, name, by_name)
+            _require_known(request, setting, name, by_name)
     if request.columns is None:
         kept = columns
     else:
         needed = {*request.columns, *key, *request.moving, *request.partition_columns}
         kept = tuple(column for column in columns if column.name in needed)
-    wanted = tuple(request.renamed(column) for column in kept)
+    wanted = tuple(request.rename_column(column) for column in kept)
     _refuse_lake_twins(request, wanted)
     return wanted
 
@@ -129,7 +129,7 @@ def _refuse_lake_twins(request: TableRequest, columns: tuple[Column, ...]) -> No
             )
 
 
-def _known(request: TableRequest, setting: str, name: str, columns: Mapping[str, Column]) -> None:
+def _require_known(request: TableRequest, setting: str, name: str, columns: Mapping[str, Column]) -> None:
     if name not in columns:
         hint = nearest_name(name, columns)
         raise UsageError(

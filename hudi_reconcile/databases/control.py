@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.pull.retry import ROUNDS, Passing, of_state, wait_seconds
+from hudi_reconcile.core.pull.retry import ROUNDS, Passing, judge_state, wait_seconds
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.databases.base import Untold, log_statement
 
@@ -87,11 +87,11 @@ class ControlPlane:
             with self._engine.connect() as connection:
                 self._has_connected = True
                 self._record(sql)
-                text = _escaped(sql) if parameters else sql.replace(":", "\\:")
+                text = _escape_colons(sql) if parameters else sql.replace(":", "\\:")
                 return connection.execute(sa.text(text), dict(parameters or {})).mappings().all()
 
         with self._named_errors():
-            return self._repeated(ask)
+            return self._ask_again(ask)
 
     def shape(self, sql: str, of: Callable[[Any], Shape]) -> Shape:
         """What the driver's cursor tells of the columns that a statement gives."""
@@ -106,7 +106,7 @@ class ControlPlane:
 
             def rows(sql: str) -> Sequence[sa.RowMapping]:
                 self._record(sql)
-                result = connection.execute(sa.text(_escaped(sql)))
+                result = connection.execute(sa.text(_escape_colons(sql)))
                 return result.mappings().all() if result.returns_rows else ()
 
             yield rows
@@ -138,7 +138,7 @@ class ControlPlane:
         self._sent.append(" ".join(sql.split()))
         log_statement(sql, self._name_quote)
 
-    def _repeated(self, ask: Callable[[], Sequence[sa.RowMapping]]) -> Sequence[sa.RowMapping]:
+    def _ask_again(self, ask: Callable[[], Sequence[sa.RowMapping]]) -> Sequence[sa.RowMapping]:
         # A server that was never reached is not waited for: then the address is wrong, or the password.
         for attempt in range(1, ROUNDS):
             try:
@@ -185,7 +185,7 @@ def _is_broken(error: DBAPIError) -> bool:
     refused = (
         type(found).__name__ == "OperationalError" and state is None and not isinstance(code, int)
     )  # psycopg: connecting
-    known = of_state(state, code if isinstance(code, int) else None)
+    known = judge_state(state, code if isinstance(code, int) else None)
     return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE
 
 
@@ -237,7 +237,7 @@ def unreachable_error(connection: Connection, reason: str) -> SourceError:
     """No connection came about, or it broke."""
     return SourceError(
         f"{connection.place}: cannot connect: {reason}",
-        fix=connection.transport.fix_of(reason)
+        fix=connection.transport.advise(reason)
         or "check host, port and network of source.url, then: hudi-reconcile doctor",
     )
 
@@ -249,7 +249,7 @@ def missing_database_error(connection: Connection) -> SourceError:
     )
 
 
-def not_granted(connection: Connection, reason: str) -> SourceError:
+def build_grant_error(connection: Connection, reason: str) -> SourceError:
     """The user may not read this."""
     return SourceError(f"{connection.place}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
 
@@ -269,7 +269,7 @@ def cancelled_error(connection: Connection, detail: str) -> SourceError:
     )
 
 
-def _escaped(sql: str) -> str:
+def _escape_colons(sql: str) -> str:
     # SQLAlchemy reads ":name" as a parameter; "::text" is safe, but a colon in a quoted name or literal is not.
     out, quote = [], ""
     for char in sql:

@@ -27,7 +27,9 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
         UsageError: there is no table at all, or no way to list them.
     """
     found = tuple(
-        _of_jdbc(engine, schemas, wanted) if isinstance(engine, jdbc.JdbcEngine) else _of_own(engine, schemas)
+        _survey_jdbc(engine, schemas, wanted)
+        if isinstance(engine, jdbc.JdbcEngine)
+        else _survey_own_database(engine, schemas)
     )
     if not found:
         where = f"schema {', '.join(schemas)}" if schemas else "the schemas that are read without --schema"
@@ -38,7 +40,7 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
     return tuple(table for table in found if wanted(table.title, table.sql))
 
 
-def _of_own(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
+def _survey_own_database(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
     (survey,) = (one.survey for one in list_databases().values() if one.dialect == engine.dialect.NAME)
     if survey is None:
         raise UsageError(
@@ -48,7 +50,7 @@ def _of_own(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
     return survey(engine, schemas)
 
 
-def _of_jdbc(engine: jdbc.JdbcEngine, schemas: tuple[str, ...], wanted: Wanted) -> Iterator[CatalogTable]:
+def _survey_jdbc(engine: jdbc.JdbcEngine, schemas: tuple[str, ...], wanted: Wanted) -> Iterator[CatalogTable]:
     database = engine.database()
     facts = database.facts()
     own = facts.schema if facts.schema is not None else facts.catalog
@@ -92,7 +94,7 @@ def _jdbc_table(engine: jdbc.JdbcEngine, one: Relation, *, title: str, sql: str)
     except SourceError as error:
         unread = f"this role cannot read it: {error.message}"
     columns = tuple(
-        CatalogColumn(engine.dialect.column_of(reported), numbered=reported.numbered)
+        CatalogColumn(engine.dialect.describe_column(reported), numbered=reported.numbered)
         for reported in database.columns(one)
     )
     indexes = database.indexes(one)

@@ -61,9 +61,9 @@ class PostgresServer:
     @property
     def url(self) -> str:
         """SQLAlchemy URL with the password in it: for the hands of a config or an engine, not for a log."""
-        return self.url_of(self.database)
+        return self.build_url(self.database)
 
-    def url_of(self, database: str) -> str:
+    def build_url(self, database: str) -> str:
         """As `url`, for another database of this server."""
         return f"postgresql+psycopg://{self.user}:{self.password}@{self.host}:{self.port}/{database}"
 

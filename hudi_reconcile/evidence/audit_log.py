@@ -246,7 +246,7 @@ def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS, mode: int = OWNER
     """
     tail = read_tail(path)
     refuse_to_unseal(path, tail.last, keys)
-    record = _chained(facts, tail, keys)
+    record = _chain_record(facts, tail, keys)
     descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         let_in(descriptor, mode)
@@ -324,7 +324,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _chained(facts: Record, tail: Tail, keys: KeyRing) -> Record:
+def _chain_record(facts: Record, tail: Tail, keys: KeyRing) -> Record:
     record: dict[str, Any] = {**facts, "version": 1, "seq": 1, "previous": FIRST_PREVIOUS}
     if tail.last is not None:
         record["seq"] = tail.last["seq"] + 1

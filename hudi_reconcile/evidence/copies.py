@@ -28,7 +28,7 @@ class CopyPlace:
     store: fs.FileSystem
     folder: str
 
-    def at(self, name: str) -> str:
+    def build_address(self, name: str) -> str:
         """The address of a file or folder below it, within the store."""
         return f"{self.folder}/{name}"
 
@@ -38,12 +38,12 @@ class CopyPlace:
         return frozenset(one.base_name for one in found)
 
 
-def place_of(address: str) -> CopyPlace:
+def find_place(address: str) -> CopyPlace:
     """The folder that an address means. Raises EvidenceError for one that no file system of Arrow takes."""
     try:
         store, folder = fs.FileSystem.from_uri(address)
     except (ArrowException, OSError, ValueError) as error:
-        raise _failed(error) from error
+        raise _build_store_error(error) from error
     return CopyPlace(store, folder.rstrip("/"))
 
 
@@ -68,7 +68,7 @@ def copy_runs(reports: Path, place: CopyPlace) -> tuple[str, ...]:
                 _copy_run(reports / run_id, run_id, place)
             _write(place, AUDIT_FILE, log)
     except (ArrowException, OSError) as error:
-        raise _failed(error) from error
+        raise _build_store_error(error) from error
     return tuple(missing)
 
 
@@ -84,14 +84,14 @@ def fetch_runs(place: CopyPlace, folder: Path) -> None:
             place.folder, str(folder), source_filesystem=place.store, destination_filesystem=fs.LocalFileSystem()
         )
     except (ArrowException, OSError) as error:
-        raise _failed(error) from error
+        raise _build_store_error(error) from error
 
 
 def _read_log(place: CopyPlace, names: frozenset[str]) -> bytes:
     """The whole lines of the log there: a copy that was cut off ends within one."""
     if AUDIT_FILE not in names:
         return b""
-    with place.store.open_input_stream(place.at(AUDIT_FILE)) as stream:
+    with place.store.open_input_stream(place.build_address(AUDIT_FILE)) as stream:
         there = bytes(stream.read())
     return there[: there.rfind(b"\n") + 1]
 
@@ -105,7 +105,7 @@ def _missing(reports: Path, place: CopyPlace, named: list[str], there: frozenset
 def _is_whole(place: CopyPlace, run_id: str, there: frozenset[str]) -> bool:
     if run_id not in there:
         return False
-    found = place.store.get_file_info(place.at(f"{run_id}/{RESULT_FILE}"))
+    found = place.store.get_file_info(place.build_address(f"{run_id}/{RESULT_FILE}"))
     return bool(found.type == fs.FileType.File)
 
 
@@ -113,8 +113,8 @@ def _copy_run(run: Path, run_id: str, place: CopyPlace) -> None:
     files = sorted(path for path in run.rglob("*") if path.is_file() and path != run / RESULT_FILE)
     for path in (*files, run / RESULT_FILE):
         name = f"{run_id}/{path.relative_to(run).as_posix()}"
-        place.store.create_dir(place.at(name).rpartition("/")[0])
-        with path.open("rb") as source, place.store.open_output_stream(place.at(name)) as target:
+        place.store.create_dir(place.build_address(name).rpartition("/")[0])
+        with path.open("rb") as source, place.store.open_output_stream(place.build_address(name)) as target:
             while chunk := source.read(_CHUNK_BYTES):
                 target.write(chunk)
         with path.open("rb") as source:
@@ -123,21 +123,21 @@ def _copy_run(run: Path, run_id: str, place: CopyPlace) -> None:
 
 def _write(place: CopyPlace, name: str, data: bytes) -> None:
     place.store.create_dir(place.folder)
-    with place.store.open_output_stream(place.at(name)) as target:
+    with place.store.open_output_stream(place.build_address(name)) as target:
         target.write(data)
     _refuse_other(place, name, hashlib.sha256(data).hexdigest())
 
 
 def _refuse_other(place: CopyPlace, name: str, expected: str) -> None:
     digest = hashlib.sha256()
-    with place.store.open_input_stream(place.at(name)) as stream:
+    with place.store.open_input_stream(place.build_address(name)) as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             digest.update(chunk)
     if digest.hexdigest() != expected:
         raise EvidenceError(f"the copy of {name} reads back as other bytes", fix="run the same command again")
 
 
-def _failed(error: BaseException) -> EvidenceError:
+def _build_store_error(error: BaseException) -> EvidenceError:
     # The words of a store may hold its whole address.
     return EvidenceError(
         f"the store of outputs.copy_to does not answer ({type(error).__name__})",

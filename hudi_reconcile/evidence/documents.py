@@ -38,12 +38,16 @@ def parse_document(data: bytes, path: Path, version: int) -> Document:
     try:
         text = data.decode("utf-8")
         document = json.loads(
-            text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite, parse_int=_integer
+            text,
+            object_pairs_hook=_refuse_doubled_keys,
+            parse_constant=_finite,
+            parse_float=_finite,
+            parse_int=_integer,
         )
         if "\\u" in text:  # the one way to spell half a surrogate pair, which no file, terminal or database can take
             json.dumps(document, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:  # a UnicodeError is a ValueError
-        raise EvidenceError(f"{path} is no JSON document of this tool: {_said(error)}", fix=_FIX) from error
+        raise EvidenceError(f"{path} is no JSON document of this tool: {_describe_damage(error)}", fix=_FIX) from error
     found = document.get("version") if isinstance(document, dict) else None
     if type(found) is not int or found != version:
         raise EvidenceError(
@@ -53,7 +57,7 @@ def parse_document(data: bytes, path: Path, version: int) -> Document:
     return dict(document)
 
 
-def _said(error: Exception) -> str:
+def _describe_damage(error: Exception) -> str:
     """What is wrong, without the words of the document: they may be of a row."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
@@ -62,7 +66,7 @@ def _said(error: Exception) -> str:
     return f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_doubled_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands in it twice")
@@ -350,11 +354,11 @@ def checked_result(document: Mapping[str, Any], run_id: str, path: Path) -> Mapp
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise _damaged(path, f"{place or 'it'}: {first['msg']}") from error
+        raise _build_damage_error(path, f"{place or 'it'}: {first['msg']}") from error
     if found.run_id != run_id:
-        raise _damaged(path, f"it is the result of run {found.run_id[:40]}")
+        raise _build_damage_error(path, f"it is the result of run {found.run_id[:40]}")
     for what in _nonsense(found):
-        raise _damaged(path, what)
+        raise _build_damage_error(path, what)
     return document
 
 
@@ -376,5 +380,5 @@ def _nonsense(found: _Result) -> list[str]:
     return said
 
 
-def _damaged(path: Path, what: str) -> EvidenceError:
+def _build_damage_error(path: Path, what: str) -> EvidenceError:
     return EvidenceError(f"{path} is damaged: {what}", fix="choose another run: hudi-reconcile history")

@@ -70,7 +70,7 @@ class Draft:
     def keep_table(self, folder: str, table: Document, *, at_utc: str, provenance: Document) -> None:
         """Write down a table that is done, with what its folder holds now. A second time replaces the first."""
         files = tree_hashes(self.building / folder)
-        self._write(_file_of(folder), {"table": table, "at_utc": at_utc, "provenance": provenance, "files": files})
+        self._write(_name_file(folder), {"table": table, "at_utc": at_utc, "provenance": provenance, "files": files})
 
     def remove(self) -> None:
         """Remove the draft, where there is one."""
@@ -86,8 +86,8 @@ class Draft:
         head = self._read(_HEAD_FILE, _Head)
         if head is None:
             return None
-        done = {name: self._done(name, folder_of(name)) for name in head.names}
-        tables = [_killed(name) if one is None else one.table for name, one in done.items()]
+        done = {name: self._read_done(name, folder_of(name)) for name in head.names}
+        tables = [_describe_killed(name) if one is None else one.table for name, one in done.items()]
         kept = [one for one in done.values() if one is not None]
         document = {
             "version": _VERSION,
@@ -106,8 +106,8 @@ class Draft:
             return document, frozenset(folder_of(name) for name, one in done.items() if one is not None)
         return None
 
-    def _done(self, name: str, folder: str) -> _Done | None:
-        found = self._read(_file_of(folder), _Done)
+    def _read_done(self, name: str, folder: str) -> _Done | None:
+        found = self._read(_name_file(folder), _Done)
         if found is None or found.table.get("name") != name or found.table.get("outcome") not in set(Outcome):
             return None
         with suppress(EvidenceError):
@@ -139,10 +139,10 @@ class Draft:
         return canonical({"run_id": self.run_id, "file": name, "facts": facts})
 
 
-def _file_of(folder: str) -> str:
+def _name_file(folder: str) -> str:
     return f"table-{folder}.json"
 
 
-def _killed(name: str) -> Document:
+def _describe_killed(name: str) -> Document:
     failure = Failure(KILLED, "the run was killed before the table was done", _FIX)
     return table_document(TableResult(name, Outcome.UNVERIFIED, error=failure))

@@ -58,7 +58,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     if stat.S_ISREG(found.st_mode) and not is_shared:
         return descriptor
     os.close(descriptor)
-    raise _shared(path) if is_shared and stat.S_ISREG(found.st_mode) else _odd(path)
+    raise _build_shared_error(path) if is_shared and stat.S_ISREG(found.st_mode) else _odd(path)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -122,7 +122,7 @@ def _await_lock(descriptor: int, path: Path, wait_seconds: float) -> None:
     until, pause = time.monotonic() + wait_seconds, _FIRST_PAUSE_SECONDS
     while not _take(descriptor):
         if time.monotonic() >= until:
-            raise _held(path, wait_seconds)
+            raise _build_held_error(path, wait_seconds)
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
@@ -267,14 +267,14 @@ def _odd(path: Path) -> EvidenceError:
     )
 
 
-def _shared(path: Path) -> EvidenceError:
+def _build_shared_error(path: Path) -> EvidenceError:
     return EvidenceError(
         f"{path} is a file of two names (a hard link): what is written to it would change the other too",
         fix=f"make it a file of its own: cp -p {path} {path}.own && mv {path}.own {path}",
     )
 
 
-def _held(path: Path, wait_seconds: float) -> LockHeldError:
+def _build_held_error(path: Path, wait_seconds: float) -> LockHeldError:
     return LockHeldError(
         f"another process has held the lock {path} for {wait_seconds:g} seconds",
         fix=f"find that process (fuser -v {path}), end it if it hangs, and run the command again; leave the file in place",

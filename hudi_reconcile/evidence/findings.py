@@ -54,7 +54,7 @@ def read_findings(folder: Path, counts: Mapping[str, int], *, kinds: Collection[
     """
     expected = {kind: counts.get(kind, 0) for kind in kinds}
     found: Counter[str] = Counter()
-    for finding in _stored(folder, kinds):
+    for finding in _read_stored(folder, kinds):
         found[finding.kind] += 1
         yield finding
     wrong = [f"{found[kind]} {kind} of {rows}" for kind, rows in expected.items() if found[kind] != rows]
@@ -76,7 +76,7 @@ def sample_findings(folder: Path, counts: Mapping[str, int], *, limit: int) -> l
     missing = sample_quotas(counts, limit)
     taken: list[Finding] = []
     if missing:
-        for finding in _stored(folder, tuple(missing)):
+        for finding in _read_stored(folder, tuple(missing)):
             if missing.get(finding.kind, 0):
                 missing[finding.kind] -= 1
                 taken.append(finding)
@@ -110,7 +110,7 @@ def parse_finding(line: str, folder: Path) -> Mapping[str, Any]:
     raise EvidenceError(f"{folder} holds a line that is no finding", fix="sweep again: hudi-reconcile sweep")
 
 
-def _stored(folder: Path, kinds: Collection[str]) -> Iterator[Finding]:
+def _read_stored(folder: Path, kinds: Collection[str]) -> Iterator[Finding]:
     rows = stored_rows(folder, ("kind", "action", "line"), "as findings", "sweep again: hudi-reconcile sweep")
     yield from (Finding(*row) for row in rows if row[0] in kinds)
 

@@ -22,7 +22,7 @@ from hudi_reconcile.core.sweep.proof import parse as parse_proof
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.run_folder import COVERAGE_FILE
-from hudi_reconcile.evidence.store import COMPARED, UNUSABLE, Store, proof_of
+from hudi_reconcile.evidence.store import COMPARED, UNUSABLE, Store, read_proof
 from hudi_reconcile.evidence.trust import LOOK, UntrustedError
 
 UNREADABLE = "unreadable"
@@ -131,7 +131,7 @@ def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *,
     for run_id in older:
         line = next((one for one in logged.get(run_id, ()) if not one.doubt), None)
         if line is not None and not any(
-            _wanted(line.command, name, left.get(name, comparisons), seen) for name in line.tables
+            _is_wanted(line.command, name, left.get(name, comparisons), seen) for name in line.tables
         ):
             continue
         run = past_run(store, run_id)
@@ -146,7 +146,7 @@ def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *,
             left.update({name: max(0, left.get(name, comparisons) - 1) for name in names})
 
 
-def _wanted(command: str, name: str, left: int, seen: set[tuple[str, str]]) -> bool:
+def _is_wanted(command: str, name: str, left: int, seen: set[tuple[str, str]]) -> bool:
     return left > 0 and (command in COMPARED or command == "apply" or (command, name) not in seen)
 
 
@@ -182,12 +182,12 @@ def newest_compared(store: Store, table: str) -> Comparison | None:
                 return Comparison(run_id, document["ended_utc"], one, other, applied.get(one["plan_id"] or ""))
             if document["command"] == "apply" and one["verified_at"] and one["plan_id"]:
                 applied.setdefault(one["plan_id"], (run_id, one))
-            if why := _other_since(run_id, document["command"], one):
+            if why := _describe_later_change(run_id, document["command"], one):
                 since.setdefault(not one["already_applied"], why)
     return None
 
 
-def _other_since(run_id: str, command: str, table: Mapping[str, Any]) -> str:
+def _describe_later_change(run_id: str, command: str, table: Mapping[str, Any]) -> str:
     done = table["corrections"]
     if command == "undo" and done["applied"] + done.get("applied_before", 0):
         return f"corrections were taken back since, by run {run_id}"
@@ -214,11 +214,11 @@ def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
 def _documents(store: Store, table: str) -> Iterator[Coverage]:
     for run_id in islice(store.run_ids(), _MOST_COVERAGE_RUNS):
         with suppress(*UNUSABLE, ValueError):
-            document = store.left(run_id, table, COVERAGE_FILE)
+            document = store.read_left(run_id, table, COVERAGE_FILE)
             if document is not None and document.get("table") == table:
                 yield parse(document)
         try:
-            if _made(store.result(run_id), table):
+            if _has_made_table(store.result(run_id), table):
                 return
         except UNUSABLE:  # it may have made the table: what lies before is then of another one
             return
@@ -241,7 +241,7 @@ def past_proof(store: Store, table: str) -> tuple[ContentProof | None, str]:
 
 
 def _proof_of_run(store: Store, run_id: str, table: str) -> ContentProof | None:
-    document = proof_of(store, run_id, table)
+    document = read_proof(store, run_id, table)
     if document is None:
         return None
     found = parse_proof(document)
@@ -250,7 +250,7 @@ def _proof_of_run(store: Store, run_id: str, table: str) -> ContentProof | None:
     return found
 
 
-def _made(result: Mapping[str, Any], table: str) -> bool:
+def _has_made_table(result: Mapping[str, Any], table: str) -> bool:
     """True where the run made the lake table: what was compared before it was another one, at the same path."""
     return any(one["name"] == table and (one.get("pull") or {}).get("created") for one in result.get("tables", ()))
 

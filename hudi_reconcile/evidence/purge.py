@@ -15,7 +15,7 @@ from typing import Any
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder
-from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, run_id_at
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, build_run_id
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Verified, verify
 
@@ -40,7 +40,7 @@ def old_runs(store: Store, before_micros: int) -> Old:
     there = sorted(store.folder_ids())
     unfinished = tuple(run_id for run_id in there if run_id in found.purged)
     _refuse_flaws(store, found)
-    end = run_id_at(before_micros, 0)
+    end = build_run_id(before_micros, 0)
     runs = tuple(run_id for run_id in there if run_id < end and run_id not in found.purged)
     sizes = (_bytes(path) for run_id in runs + unfinished for path in (store.reports / run_id).rglob("*"))
     return Old(runs, unfinished, sum(sizes))
@@ -64,7 +64,7 @@ def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
     """
     path = store.reports / AUDIT_FILE
     with file_lock(store.reports / STORE_LOCK, wait_seconds=store.lock_seconds):
-        lines, named = _logged(path)
+        lines, named = _read_logged(path)
         runs = [run_id for run_id in old.runs if run_id in lines and run_id not in named]
         if runs:
             gone = [{"run_id": run_id, "hash": lines[run_id]} for run_id in runs]
@@ -77,7 +77,7 @@ def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
         return audit_log.read_tail(path).head
 
 
-def _logged(path: Path) -> tuple[dict[str, str], frozenset[str]]:
+def _read_logged(path: Path) -> tuple[dict[str, str], frozenset[str]]:
     """The hash of each run's line, and the runs that lines of purges name."""
     lines = list(audit_log.read_records(path))
     purges = (line["purged"] for line in lines if line.get("command") == PURGE)

@@ -70,7 +70,7 @@ class RunFolder:
         self._mode = mode
         self.path = building_path(reports, run_id)
         self._reports = reports
-        self.draft = draft_of(reports, run_id, keys, mode)
+        self.draft = open_draft(reports, run_id, keys, mode)
         self._lock_descriptor = lock_descriptor
         self._lock_seconds = lock_seconds
         self._tables: dict[str, str] = {}
@@ -107,11 +107,11 @@ class RunFolder:
         folder = self.table_dir(table) / RULES_FOLDER / rule
         return spark_address(folder), folder.relative_to(self.path).as_posix()
 
-    def held(self, table: str) -> str:
+    def build_held_path(self, table: str) -> str:
         """Where Spark lists the corrections that rules held back; not there yet."""
         return spark_address(self.table_dir(table) / HELD_FOLDER)
 
-    def uncorrected(self, table: str) -> tuple[str, str]:
+    def build_uncorrected_path(self, table: str) -> tuple[str, str]:
         """Where Spark lists the corrections that an apply left unmade (not there yet), and its path below the run's folder."""
         folder = self.table_dir(table) / UNCORRECTED_FOLDER
         return spark_address(folder), folder.relative_to(self.path).as_posix()
@@ -225,7 +225,7 @@ def tidy(reports: Path, keys: KeyRing = NO_KEYS, mode: int = OWNERS_MODE) -> Non
 
 
 def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
-    building, draft = building_path(reports, run_id), draft_of(reports, run_id, keys, mode)
+    building, draft = building_path(reports, run_id), open_draft(reports, run_id, keys, mode)
     if building.is_symlink() or draft.folder.is_symlink():
         return
     lines = audit_log.read_records(reports / AUDIT_FILE)
@@ -260,7 +260,7 @@ def _end_killed(reports: Path, draft: Draft) -> None:
     publish(reports, draft.run_id)
 
 
-def draft_of(reports: Path, run_id: str, keys: KeyRing, mode: int) -> Draft:
+def open_draft(reports: Path, run_id: str, keys: KeyRing, mode: int) -> Draft:
     """Where a run that is being built keeps what it has told so far."""
     building = building_path(reports, run_id)
     return Draft(run_id, building.with_name(building.name + _DRAFT_SUFFIX), building, keys, mode)
@@ -278,11 +278,11 @@ def lock_path(reports: Path, run_id: str) -> Path:
 
 def _audit_facts(run_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
     told = {key: result[key] for key in ("command", "outcome", "exit_code", "started_utc", "ended_utc")}
-    tables = [_audited(table) for table in result["tables"]]
+    tables = [_build_audit_facts(table) for table in result["tables"]]
     return {"run_id": run_id, **told, "tables": tables}
 
 
-def _audited(table: Mapping[str, Any]) -> dict[str, Any]:
+def _build_audit_facts(table: Mapping[str, Any]) -> dict[str, Any]:
     """What the log says of a table: how it ended, who approved the plan, and where rules ran how many ended how."""
     facts = {"name": table["name"], "outcome": table["outcome"]}
     if "approval" in table:
@@ -316,12 +316,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SLUG_LETTERS = 40
 
 
-def run_id_at(now_micros: int, entropy: int) -> str:
+def build_run_id(now_micros: int, entropy: int) -> str:
     """The id of a run that starts now: UTC second, then three hex digits of its fraction and three of `entropy`.
 
     Ids of runs more than a quarter of a millisecond apart sort as the runs did.
 
-    >>> run_id_at(1_795_267_576_250_000, 0xA1C)
+    >>> build_run_id(1_795_267_576_250_000, 0xA1C)
     '20261121T132616Z-400a1c'
     """
     second = _EPOCH + timedelta(seconds=now_micros // 1_000_000)

@@ -46,10 +46,10 @@ from hudi_reconcile.evidence.run_folder import (
     STORE_LOCK,
     UNCORRECTED_FOLDER,
     RunFolder,
+    build_run_id,
     building_path,
     is_run_id,
     lock_path,
-    run_id_at,
     table_folder,
     tidy,
 )
@@ -147,7 +147,9 @@ class Store:
         Raises:
             UsageError: there is no such run, or it is of another command; lists the newest that would do.
         """
-        candidates = self._of(commands) if run == LATEST else (one for one in self.run_ids() if one == run)
+        candidates = (
+            self._list_of_commands(commands) if run == LATEST else (one for one in self.run_ids() if one == run)
+        )
         found = next(iter(candidates), None)
         if found is None:
             raise UsageError(self._missing(run, commands), fix=self._instead(commands))
@@ -162,7 +164,7 @@ class Store:
 
     def log(self) -> Log:
         """The audit log as it is now. Raises EvidenceError where it cannot be read."""
-        return self._reader.now()
+        return self._reader.read_now()
 
     def result(self, run_id: str) -> Document:
         """A run's `result.json`.
@@ -181,7 +183,7 @@ class Store:
         """A table's `plan.json`; None where the run made no plan for it. Raises as `result` does."""
         return self._document(run_id, f"{table_folder(table)}/{PLAN_FILE}", PLAN_VERSION)
 
-    def left(self, run_id: str, table: str, name: str) -> Document | None:
+    def read_left(self, run_id: str, table: str, name: str) -> Document | None:
         """What a run left for later sweeps of a table, `coverage.json` or `proof.json`; None where it left none.
 
         Raises as `result` does.
@@ -225,10 +227,10 @@ class Store:
             raise UntrustedError(f"run {run_id} cannot be trusted: {doubt}", doubt=doubt)
         is_gone = run_id in log.runs and not (self.reports / run_id).is_dir()
         if is_gone and run_id not in self.log().purged:  # read after the look: a purge's line comes before it removes
-            raise self._gone(run_id)
+            raise self._build_gone_error(run_id)
         return log
 
-    def _gone(self, run_id: str) -> UntrustedError:
+    def _build_gone_error(self, run_id: str) -> UntrustedError:
         if building_path(self.reports, run_id).is_dir():
             doubt = "its folder is missing: it was killed before that had its name, or somebody took the name away"
             fix = f"the next run gives it, unless its files were changed; look: {LOOK}"
@@ -251,7 +253,7 @@ class Store:
         _refuse_other(log, run_id, name, hashlib.sha256(data).hexdigest())
         return parse_document(data, path, version)
 
-    def _of(self, commands: Collection[str] | None) -> Iterator[str]:
+    def _list_of_commands(self, commands: Collection[str] | None) -> Iterator[str]:
         return (run_id for run_id in self.run_ids() if commands is None or self._command(run_id) in commands)
 
     def _command(self, run_id: str) -> str:
@@ -278,9 +280,9 @@ class Store:
         return "run hudi-reconcile sweep first" if commands is not None else "run hudi-reconcile pull or sweep first"
 
     def _make(self, now_micros: int, head: str) -> RunFolder:
-        run_id = run_id_at(now_micros, secrets.randbits(12))
+        run_id = build_run_id(now_micros, secrets.randbits(12))
         while (self.reports / run_id).exists() or building_path(self.reports, run_id).exists():
-            run_id = run_id_at(now_micros, secrets.randbits(12))
+            run_id = build_run_id(now_micros, secrets.randbits(12))
         descriptor = try_lock(lock_path(self.reports, run_id), self.mode)
         if descriptor is None:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
@@ -349,38 +351,38 @@ def read_plan(store: Store, run_id: str, table: str) -> Plan | None:
     try:
         document = store.plan(run_id, table)
     except UNUSABLE as error:
-        raise _refused(table, error.message) from error
+        raise _build_refusal(table, error.message) from error
     if document is None:
         return None
     plan = parse(document)
     if (plan.run_id, plan.table) != (run_id, table):
-        raise _refused(table, f"plan.json of run {run_id} was changed: it is the plan of run {plan.run_id}")
+        raise _build_refusal(table, f"plan.json of run {run_id} was changed: it is the plan of run {plan.run_id}")
     try:
         parse_segments(plan.segmentation)
     except (KeyError, TypeError, ValueError) as error:  # its id is right: made by somebody who can compute it
-        raise _refused(table, f"plan.json of run {run_id} cuts the table in a way that no sweep does") from error
+        raise _build_refusal(table, f"plan.json of run {run_id} cuts the table in a way that no sweep does") from error
     if not plan.files or not all(name.endswith(".parquet") for name in plan.files):
         what = f"holds {plan.upserts + plan.deletes} corrections and names no Parquet file of theirs"
-        raise _refused(table, f"plan.json of run {run_id} {what}, or a file of another kind")
+        raise _build_refusal(table, f"plan.json of run {run_id} {what}, or a file of another kind")
     if doubt := store.log().doubt_to_act(store.run_ids()):
-        raise _refused(table, f"the plan of run {run_id} cannot be trusted: {doubt}")
+        raise _build_refusal(table, f"the plan of run {run_id} cannot be trusted: {doubt}")
     return plan
 
 
-def _refused(table: str, why: str) -> RefusedError:
+def _build_refusal(table: str, why: str) -> RefusedError:
     return RefusedError(
         f"table {table}: {why}", fix=f"look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {table}"
     )
 
 
-def proof_of(store: Store, run_id: str, table: str) -> Document | None:
+def read_proof(store: Store, run_id: str, table: str) -> Document | None:
     """A table's `proof.json`, which the run's line must name: of a folder that was copied by itself none counts. Or None.
 
     Raises as `Store.result` does.
     """
     name = f"{table_folder(table)}/{PROOF_FILE}"
     if name in store.log().files(run_id):
-        return store.left(run_id, table, PROOF_FILE)
+        return store.read_left(run_id, table, PROOF_FILE)
     if (store.reports / run_id / name).exists():
         doubt = "no line of the audit log names it"
         raise UntrustedError(f"{name} of run {run_id} cannot be trusted: {doubt}", doubt=doubt)

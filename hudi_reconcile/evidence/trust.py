@@ -91,11 +91,11 @@ def read_log(path: Path, keys: KeyRing) -> Log:
     runs: dict[str, tuple[RunLine, ...]] = {}
     newest, is_flawed = "", False
     purged: set[str] = set()
-    for link, doubt in _judged(path, keys):
+    for link, doubt in _judge_lines(path, keys):
         is_flawed |= bool(link.flaws)
         # A purge of before the key is no proof, but neither are the lines of the runs that it names.
         if not doubt or (link.sealed_by is None and not link.flaws):
-            purged.update(_purged_by(link.record or {}))
+            purged.update(_list_purged(link.record or {}))
         run_id = None if link.record is None else link.record.get("run_id")
         if link.record is not None and isinstance(run_id, str):
             runs[run_id] = (*runs.get(run_id, ()), _run_line(link, doubt))
@@ -112,7 +112,7 @@ class LogReader:
     keys: KeyRing
     _read: tuple[tuple[int, ...], Log] | None = field(default=None, init=False)
 
-    def now(self) -> Log:
+    def read_now(self) -> Log:
         """The log as it is now. Raises EvidenceError where its file is a link or cannot be read."""
         stamp = self._stamp()
         if self._read is None or self._read[0] != stamp:
@@ -154,7 +154,7 @@ def prove_unsealed_lines(path: Path, keys: KeyRing) -> frozenset[int]:
 # Helpers
 
 
-def _judged(path: Path, keys: KeyRing) -> Iterator[tuple[Link, str]]:
+def _judge_lines(path: Path, keys: KeyRing) -> Iterator[tuple[Link, str]]:
     """Every line, and why it is not to be believed: by its own hash and seal, and by the line after it."""
     before_key = prove_unsealed_lines(path, keys) if keys.unsealed_head is not None else frozenset[int]()
     before: Link | None = None
@@ -182,7 +182,7 @@ def _doubt(link: Link, keys: KeyRing, before_key: Collection[int], *, is_followe
     return ""
 
 
-def _purged_by(record: Record) -> list[str]:
+def _list_purged(record: Record) -> list[str]:
     """The runs that a line says were removed; none where it is no purge's."""
     gone = record.get("purged") if record.get("command") == PURGE else None
     return [str(one.get("run_id")) for one in gone if isinstance(one, dict)] if isinstance(gone, list) else []
@@ -220,17 +220,17 @@ def read_trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]
         if link.unchecked:
             raise missing_key_error(link.sealed_by, keys, f"line {link.number} of {path}")
         if link.flaws or link.record is None:
-            raise _untrusted(f"line {link.number} of {path} is not as it was written")
+            raise _build_untrusted_error(f"line {link.number} of {path} is not as it was written")
         is_sealed = link.sealed_by is not None or link.number in before_key
         is_old = link.sealed_by is not None and not keys.is_current(link.sealed_by)
         if keys == NO_KEYS or is_sealed:
             found.append(link.record)
     if keys.current is not None and not is_sealed:
-        raise _untrusted(f"the last line of {path} is not sealed though there is a key")
+        raise _build_untrusted_error(f"the last line of {path} is not sealed though there is a key")
     if (
         keys.current is not None and is_old
     ):  # all of it could be by who has the old key; the next run seals with the new
-        raise _untrusted(
+        raise _build_untrusted_error(
             f"{path} ends with a line under a key that was replaced, and none is sealed with the new one yet"
         )
     return found
@@ -245,10 +245,10 @@ def refuse_edited(reports: Path, run_id: str, name: str, keys: KeyRing = NO_KEYS
     files = [line.get("files") for line in lines]
     hashes = [one.get(name) if isinstance(one, dict) else None for one in files]
     if hashes != [file_sha256(reports / run_id / name)]:
-        raise _untrusted(f"{reports / run_id / name} is not what the audit log has of it")
+        raise _build_untrusted_error(f"{reports / run_id / name} is not what the audit log has of it")
 
 
-def _untrusted(what: str) -> RefusedError:
+def _build_untrusted_error(what: str) -> RefusedError:
     return RefusedError(
         f"{what}: approvals cannot be trusted",
         fix="look at it: hudi-reconcile audit verify; then sweep and approve again",
@@ -267,7 +267,7 @@ def approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
     yield from (word for _, word in _words(reports, keys))
 
 
-def misowned(reports: Path, keys: KeyRing = NO_KEYS) -> frozenset[Approved]:
+def list_misowned(reports: Path, keys: KeyRing = NO_KEYS) -> frozenset[Approved]:
     """Approvals that no file of the user whom they name says: files get the host's user id, whatever a namespace shows.
 
     Raises as `trusted_records`.
@@ -286,7 +286,7 @@ def _words(reports: Path, keys: KeyRing) -> Iterator[tuple[Record, Approved]]:
             tables = line.get("tables")
             for table in tables if isinstance(tables, list) else ():
                 said = table.get("approval") if isinstance(table, dict) else None
-                yield line, _approved(said, reports / AUDIT_FILE)
+                yield line, _read_approval(said, reports / AUDIT_FILE)
 
 
 def _is_said(reports: Path, line: Record, word: Approved) -> bool:
@@ -306,7 +306,7 @@ def _belongs(uid: str, owner: int) -> bool:
     return uid.partition("@")[0] == str(owner)
 
 
-def _approved(said: object, path: Path) -> Approved:
+def _read_approval(said: object, path: Path) -> Approved:
     words = {"uid": "", **said} if isinstance(said, dict) else {}  # earlier versions did not write it
     if set(words) != set(_NAMES) or any(type(words[name]) is not kind for name, kind in _NAMES.items()):
         raise EvidenceError(f"{path} holds an approval of another version", fix="use the hudi-reconcile that wrote it")

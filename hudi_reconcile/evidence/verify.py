@@ -126,7 +126,7 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     for link in read_links(reports / AUDIT_FILE, keys):
         found.lines = link.number
         last = link
-        found.flaws += [Flaw(link.number, _run_of(link.record), what) for what in link.flaws]
+        found.flaws += [Flaw(link.number, _find_run(link.record), what) for what in link.flaws]
         if link.record is None:
             continue
         found.sealed += link.sealed_by is not None and not link.unchecked
@@ -143,14 +143,14 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
         missing = missing_key_error(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
         if not found.flaws:
             raise missing
-        found.flaws.append(Flaw(unchecked.number, _run_of(unchecked.record), missing.message))
+        found.flaws.append(Flaw(unchecked.number, _find_run(unchecked.record), missing.message))
     return found
 
 
 def _read(number: int, record: Record, named: dict[str, _Named], found: Verified) -> None:
     """Take in what a line says: a run with its files, or runs that are gone."""
     if record.get("command") == PURGE:
-        gone = _purged(record)
+        gone = _list_purged(record)
         if not gone:
             found.flaws.append(Flaw(number, None, "is a purge that names no runs"))
             return
@@ -164,7 +164,7 @@ def _read(number: int, record: Record, named: dict[str, _Named], found: Verified
         named[str(record.get("run_id"))] = _Named(number, str(record.get("hash")), files)
 
 
-def _purged(record: Record) -> list[tuple[str, object]]:
+def _list_purged(record: Record) -> list[tuple[str, object]]:
     """The runs that a purge's line names, in its order, each with the hash of its line; none where it is not made as ours are."""
     runs = record.get("purged")
     if not isinstance(runs, list) or not all(isinstance(one, dict) and "run_id" in one for one in runs):
@@ -196,7 +196,7 @@ def _end_flaws(
         return
     if keys.current is not None and last.sealed_by is None:
         what = "is not sealed though a key is given: written before there was one (the next run seals), or forged without it"
-        yield Flaw(last.number, _run_of(last.record), what)
+        yield Flaw(last.number, _find_run(last.record), what)
 
 
 def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Named], found: Verified) -> None:
@@ -238,7 +238,7 @@ def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterato
             yield f"{name} was changed"
 
 
-def _run_of(record: Mapping[str, Any] | None) -> str | None:
+def _find_run(record: Mapping[str, Any] | None) -> str | None:
     run_id = None if record is None else record.get("run_id")
     return None if run_id is None else str(run_id)
 

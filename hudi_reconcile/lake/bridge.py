@@ -53,7 +53,7 @@ class Timeline:
         self._open(spark._jvm, jsc.hadoopConfiguration(), path)  # noqa: SLF001
 
     @classmethod
-    def in_bare_jvm(cls, jvm: Any, path: str) -> Timeline:
+    def open_bare(cls, jvm: Any, path: str) -> Timeline:
         """The same without a Spark session."""
         found = cls.__new__(cls)
         found._open(jvm, jvm.org.apache.hadoop.conf.Configuration(), path)  # noqa: SLF001  another constructor
@@ -84,7 +84,7 @@ class Timeline:
         except Py4JJavaError as error:
             raise unreadable_error(self._path, f"instant {action.requested}", error) from error
 
-    def completed(self) -> tuple[TimelineAction, ...]:
+    def list_completed(self) -> tuple[TimelineAction, ...]:
         """Completed writes (table services included), newest completion first."""
         done = list_actions(self._active.getCommitsTimeline().filterCompletedInstants())
         return tuple(sorted(done, key=lambda action: action.completed or "", reverse=True))
@@ -102,7 +102,7 @@ class Timeline:
 
         Raises LakeError for a damaged instant.
         """
-        line = self._archived() if archived else self._active
+        line = self._load_archived() if archived else self._active
         commits = line.getCommitsTimeline().filterCompletedInstants()
         found = sorted(list_actions(commits), key=lambda action: action.completed or "", reverse=True)
         for action in found[:newest]:
@@ -121,7 +121,7 @@ class Timeline:
         except Py4JJavaError as error:
             raise unreadable_error(self._path, f"instant {action.requested}", error) from error
 
-    def retained_from(self) -> str | None:
+    def find_retained(self) -> str | None:
         """The requested time from which on the cleaner left every file version; None where none ever ran.
 
         A cleaner that does not keep by commits does not say; then only what came after it is sure. One that is under way
@@ -129,29 +129,29 @@ class Timeline:
         """
         line = self._active.getCleanerTimeline()
         try:
-            found = [self._kept(line, one) for one in list_actions(line)]
+            found = [self._find_retained(line, one) for one in list_actions(line)]
         except Py4JJavaError as error:
             raise unreadable_error(self._path, "what the cleaner kept", error) from error
         return max(found, default=None)
 
-    def _kept(self, line: Any, clean: TimelineAction) -> str:
+    def _find_retained(self, line: Any, clean: TimelineAction) -> str:
         if clean.completed is not None:
             return str(line.readCleanMetadata(clean.java).getEarliestCommitToRetain() or "") or clean.requested
         plan = self._jvm.org.apache.hudi.common.util.CleanerUtils.getCleanerPlan(self._client, clean.java)
         kept = plan.getEarliestInstantToRetain()
         return clean.requested if kept is None else str(kept.getTimestamp())
 
-    def archived(self) -> tuple[TimelineAction, ...]:
+    def list_archived(self) -> tuple[TimelineAction, ...]:
         """Completed writes that were moved to the archive."""
         line = self._client.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants()
-        active = {action.requested for action in self.completed()}
+        active = {action.requested for action in self.list_completed()}
         return tuple(one for one in list_actions(line) if one.requested not in active)
 
     def archived_upto(self) -> str | None:
         """The newest completion time of a write that was moved to the archive; None where none was."""
-        return newest_completion(self.archived(), self.completed())
+        return newest_completion(self.list_archived(), self.list_completed())
 
-    def _archived(self) -> Any:
+    def _load_archived(self) -> Any:
         line = self._client.getArchivedTimeline()
         line.loadCompletedInstantDetailsInMemory()
         return line
@@ -173,7 +173,7 @@ class Timeline:
             if one.requested == requested:
                 self._active.deletePending(one.java)
 
-    def cleaned_below(self, requested: str) -> bool:
+    def has_cleaned(self, requested: str) -> bool:
         """True where the cleaner has removed, or begun to remove, files that the snapshot at this instant needs."""
         plans = self._jvm.org.apache.hudi.common.util.CleanerUtils
         try:
@@ -250,7 +250,7 @@ def skip_probes(spark: SparkSession) -> None:
         spark._jvm.java.lang.System.setProperty(name, "true")  # type: ignore[union-attr]  # noqa: SLF001
 
 
-def timeline_now(spark: SparkSession) -> str:
+def read_timeline_clock(spark: SparkSession) -> str:
     """Now as an instant of the timeline: the JVM's wall clock, as Hudi itself takes it."""
     jvm: Any = spark._jvm  # noqa: SLF001
     return str(jvm.java.text.SimpleDateFormat("yyyyMMddHHmmssSSS").format(jvm.java.util.Date()))

@@ -68,17 +68,17 @@ def commit(
     token = uuid4().hex
     key = COMMIT if prefix == PREFIX else prefix + COMMIT
     carried = {**metadata, key: token, "hoodie.datasource.write.commitmeta.key.prefix": prefix}
-    before = _seen(target)
+    before = _look_before(target)
     if target.still_ours is not None:
         target.still_ours()
     try:
         spell_keys(frame, options).write.format("hudi").options(**options, **carried).mode("append").save(target.path)
     except (Py4JJavaError, PySparkException) as error:
-        landed = _landed(target, key, token)
+        landed = _find_landed(target, key, token)
         if landed is None:
-            raise _failed(target, error, before, options.get(PROVIDER, "")) from error
+            raise _build_failure(target, error, before, options.get(PROVIDER, "")) from error
         return landed
-    landed = _landed(target, key, token)
+    landed = _find_landed(target, key, token)
     if landed is None:
         raise LakeError(
             f"Hudi table {target.path}: the write ended well but its commit is not on the timeline",
@@ -95,12 +95,12 @@ def commit_alone(target: Target, frame: DataFrame, options: Mapping[str, str], m
     both insert may lie in two. Raises as `commit`; SupersededError too where the lock is not to be had.
     """
     inside, of_the_lock = locked_options(options)
-    with _locked(target, of_the_lock):
+    with _hold_lock(target, of_the_lock):
         return commit(target, frame, inside, metadata)
 
 
 @contextmanager
-def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
+def _hold_lock(target: Target, options: Mapping[str, str]) -> Iterator[None]:
     lock = Timeline(target.spark, target.path).lock(target.name, options)
     try:
         lock.lock()
@@ -128,7 +128,7 @@ def _locked(target: Target, options: Mapping[str, str]) -> Iterator[None]:
                 lock.unlock()
 
 
-def _failed(
+def _build_failure(
     target: Target, error: Py4JJavaError | PySparkException, before: _Seen, provider: str
 ) -> LakeError | SupersededError | LockProviderError:
     causes = _causes(error)
@@ -156,7 +156,7 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
     writer with default settings that begins rolls ours back, and is then the only one, and alive; and where our write got
     no lock it may have begun none. Then nothing is rolled back.
     """
-    now = _seen(target)
+    now = _look_before(target)
     fresh = [one for one in now.in_flight if one not in before.in_flight]
     mine = fresh if len(fresh) == 1 else [one for one in fresh if one in _COMMIT_TIME.findall(str(error))]
     if now.rollbacks - before.rollbacks or LOCKED_OUT in {one.name for one in _causes(error)}:
@@ -168,10 +168,10 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
             roll_back(target.spark, target.path, target.name, requested)
         except Py4JJavaError:
             continue  # named as left behind; the next run with the lease rolls it back
-    return tuple(one for one in _seen(target).in_flight if one not in before.in_flight)
+    return tuple(one for one in _look_before(target).in_flight if one not in before.in_flight)
 
 
-def _landed(target: Target, key: str, token: str) -> Instant | None:
+def _find_landed(target: Target, key: str, token: str) -> Instant | None:
     try:
         return find_commit(Timeline(target.spark, target.path), key, token)
     except LakeError:
@@ -180,7 +180,7 @@ def _landed(target: Target, key: str, token: str) -> Instant | None:
         return None  # the table was never made
 
 
-def _seen(target: Target) -> _Seen:
+def _look_before(target: Target) -> _Seen:
     # Hudi looks for a missing hoodie.properties five times, a second apart: it may be just being replaced.
     if not target.exists and not Files(target.spark, target.path).exists(f"{target.path}/.hoodie"):
         return _Seen()

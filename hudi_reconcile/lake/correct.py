@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, count_parts
-from hudi_reconcile.lake.schema import as_table
+from hudi_reconcile.lake.schema import fit_to_table
 from hudi_reconcile.lake.timeline import WrittenKeys
 from hudi_reconcile.ports import Corrective
 
@@ -119,9 +119,11 @@ def keep_exact(batch: Corrective, table: LakeTable) -> tuple[DataFrame, DataFram
 
 def exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
     """Upserts and deletes in the table's own columns and types, told apart by `_hr_delete`."""
-    upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
+    upserts = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     # A key that the lake holds twice comes as two rows; one delete removes every copy.
-    deletes = as_table(cast("DataFrame", batch.deletes), table.columns, table.path).dropDuplicates([*table.record_key])
+    deletes = fit_to_table(cast("DataFrame", batch.deletes), table.columns, table.path).dropDuplicates(
+        [*table.record_key]
+    )
     return upserts.withColumn(DELETE, F.lit(False)).unionByName(deletes.withColumn(DELETE, F.lit(True)))
 
 
@@ -129,7 +131,7 @@ def exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
     """The expected versions, the key in the lake's own types; one row per version."""
     types = {column.name: column for column in table.columns}
     wanted = (*(types[name] for name in table.record_key), LakeColumn(SEQNO, "string"))
-    return as_table(expected, wanted, table.path).distinct()
+    return fit_to_table(expected, wanted, table.path).distinct()
 
 
 def count_batch_facts(rows: DataFrame, expected: DataFrame, table: LakeTable, seq: str) -> BatchFacts:

@@ -72,7 +72,7 @@ class Files:
             self._local = scheme == "file"
             self._store = _Store(self._jvm, self._fs) if scheme == "s3a" else None
         except Py4JJavaError as error:
-            raise self._failed(path, error) from error
+            raise self._build_failure(path, error) from error
 
     def exists(self, path: str) -> bool:
         """True where there is a file or folder."""
@@ -103,7 +103,7 @@ class Files:
         except Py4JJavaError as error:
             if "FileNotFoundException" in cause_names(error):
                 return None
-            raise self._failed(path, error) from error
+            raise self._build_failure(path, error) from error
         return data.decode("utf-8", errors="replace"), int(stat.getModificationTime())
 
     def create(self, path: str, text: str) -> bool:
@@ -121,7 +121,7 @@ class Files:
         except Py4JJavaError as error:
             if "FileAlreadyExistsException" in cause_names(error):
                 return False
-            raise self._failed(path, error) from error
+            raise self._build_failure(path, error) from error
         return True
 
     def replace(self, path: str, text: str) -> None:
@@ -166,7 +166,7 @@ class Files:
         except Py4JJavaError as error:
             if "FileNotFoundException" in cause_names(error):
                 return False
-            raise self._failed(path, error) from error
+            raise self._build_failure(path, error) from error
 
     def delete(self, path: str) -> None:
         """Remove a file or folder; nothing where there is none."""
@@ -190,10 +190,10 @@ class Files:
         try:
             return action()
         except Py4JJavaError as error:
-            raise self._failed(path, error) from error
+            raise self._build_failure(path, error) from error
 
     @staticmethod
-    def _failed(path: str, error: Py4JJavaError) -> LakeError:
+    def _build_failure(path: str, error: Py4JJavaError) -> LakeError:
         return LakeError(
             f"lake storage: {path} does not answer ({describe_failure(error)})",
             fix="check the path and its permissions",

@@ -105,7 +105,7 @@ def _generator(properties: Mapping[str, str]) -> str:
     if kind:
         return _CLASSES.get(kind, kind)
     # Old tables name none: then Hudi itself goes by the number of fields.
-    keys, partitions = (_listed(properties, f"hoodie.table.{name}.fields") for name in ("recordkey", "partition"))
+    keys, partitions = (_list_names(properties, f"hoodie.table.{name}.fields") for name in ("recordkey", "partition"))
     if not partitions:
         return _CLASSES["NON_PARTITION"]
     return _CLASSES["SIMPLE" if len(keys) == len(partitions) == 1 else "COMPLEX"]
@@ -167,7 +167,7 @@ def _list_others(only: Mapping[str, tuple[str, str]], properties: Mapping[str, s
             yield f"{why} ({key}={properties[key]})"
 
 
-def _listed(properties: Mapping[str, str], key: str) -> list[str]:
+def _list_names(properties: Mapping[str, str], key: str) -> list[str]:
     return [name for name in properties.get(key, "").split(",") if name]
 
 
@@ -204,7 +204,7 @@ def key_options(spark: SparkSession, table: LakeTable, options: Mapping[str, str
     Raises RefusedError where no known setting makes them: every commit of ours would double rows.
     """
     for further in _candidates(table):
-        made = _made(spark, {**options, **further}, sample)
+        made = _make_paths(spark, {**options, **further}, sample)
         if all(ours == theirs[:2] for ours, theirs in zip(made, sample.carried, strict=True)):
             return further
     generator = "" if table.foreign is None else table.foreign.key_generator
@@ -224,7 +224,7 @@ def _candidates(table: LakeTable) -> Iterator[dict[str, str]]:
             yield {CONSISTENT: consistent, _ENCODING: encoding}
 
 
-def _made(spark: SparkSession, options: Mapping[str, str], sample: Sample) -> list[tuple[str, str]]:
+def _make_paths(spark: SparkSession, options: Mapping[str, str], sample: Sample) -> list[tuple[str, str]]:
     jvm: Any = spark._jvm  # noqa: SLF001
     properties = jvm.org.apache.hudi.common.config.TypedProperties()
     for key, value in options.items():

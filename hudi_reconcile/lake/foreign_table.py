@@ -34,7 +34,7 @@ from hudi_reconcile.lake.correct import (
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import key_options, take_sample
 from hudi_reconcile.lake.reads import read_base, read_newest, read_pinned, read_unmerged, redact_failures
-from hudi_reconcile.lake.schema import as_table, list_columns, widest_type
+from hudi_reconcile.lake.schema import fit_to_table, list_columns, widest_type
 from hudi_reconcile.ports import Corrective, Frame
 
 _SEQNO = "_hoodie_commit_seqno"
@@ -57,7 +57,7 @@ def images(batch: DataFrame, table: LakeTable) -> DataFrame:
     types = {column.name: column for column in table.columns}
     rows = batch if READ_SEQ in types else batch.drop(READ_SEQ)
     altered = {
-        column.name: _altered(F.col(f"`{column.name}`"), widest_type(column.type), types[column.name].type)
+        column.name: _is_altered(F.col(f"`{column.name}`"), widest_type(column.type), types[column.name].type)
         for column in list_columns(rows)
         if column.name in types and widest_type(column.type) != types[column.name].type
     }
@@ -76,7 +76,7 @@ def _kinds(rows: DataFrame) -> list[tuple[str, str]]:
     return [(field.name, field.dataType.simpleString()) for field in rows.schema.fields]
 
 
-def _altered(value: SparkColumn, own: str, lake: str) -> SparkColumn:
+def _is_altered(value: SparkColumn, own: str, lake: str) -> SparkColumn:
     return ~value.cast(lake).cast(own).eqNullSafe(value)
 
 
@@ -158,7 +158,7 @@ def count_overtaken(batch: Corrective, table: LakeTable, seen: Shown) -> int:
     """How many upserts Hudi would drop in silence, or that would bring an older row back: 0 without event-time ordering."""
     if table.ordering != "event_time":
         return 0
-    upserts = as_table(cast("DataFrame", batch.upserts), table.columns, table.path).alias("u")
+    upserts = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path).alias("u")
     same = same_keys("u", "n", table.record_key)
     older = upserts.join(seen.rows.alias("n"), same).where(
         _blank("n", table) | (_order("u", table) < _order("n", table))

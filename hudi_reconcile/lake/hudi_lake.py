@@ -36,7 +36,7 @@ from hudi_reconcile.lake.odd_rows import check_types, check_values, has_mixed_ke
 from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
-from hudi_reconcile.lake.schema import as_new_table, as_table, derive_value, lake_rows, list_columns
+from hudi_reconcile.lake.schema import derive_value, fit_to_new_table, fit_to_table, lake_rows, list_columns
 from hudi_reconcile.lake.table import SCHEMA, add_file_types, build_lake_table, has_table, read_properties
 from hudi_reconcile.lake.timeline import (
     KEYS,
@@ -107,7 +107,7 @@ class HudiLake:
             return None
         line = self._timeline()
         table = build_lake_table(self._path, read_properties(line, self._path), ())
-        if line.completed():
+        if line.list_completed():
             now, schemas = read_newest(self._spark, self._path), line.metadata(SCHEMA, archived=False)
             texts = (text for text, _ in schemas)
             columns = add_file_types(list_columns(now), line.properties(), table.partition_fields, texts)
@@ -173,7 +173,7 @@ class HudiLake:
         if has_table(self._files, self._path) and (self.look() is not None or self._timeline().pending()):
             raise LakeError(f"{self._path} already holds a Hudi table", fix="pull into it, or set another lake.path")
         self._files.delete(f"{self._path}/.hoodie")  # what a creation that never committed left
-        frame = as_new_table(_spark(rows), table.partition_by)
+        frame = fit_to_new_table(_spark(rows), table.partition_by)
         columns, partitions = list_columns(frame), tuple(part.lake_name for part in table.partition_by)
         if READ_SEQ not in {column.name for column in columns if column.type == "bigint"}:
             raise LakeError(f"rows of new table {table.name} have no bigint column {READ_SEQ}", fix="report a bug")
@@ -199,7 +199,7 @@ class HudiLake:
         pin = self.pin()
         if pin is None:
             return Replaced(0, 0)
-        frame = self._writer.fitted(rows, table)
+        frame = self._writer.fit_rows(rows, table)
         with redact_failures(self._path):
             return count_overwritten(frame, self._reader.rows(pin), table)
 
@@ -219,7 +219,7 @@ class HudiLake:
     def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
         """Commit HoodieStreamer's checkpoint alone, where its next run looks for it."""
         prefix = f"{key.split('.', 1)[0]}."
-        fitted = as_table(self._no_rows(table), table.columns, self._path)
+        fitted = fit_to_table(self._no_rows(table), table.columns, self._path)
         return commit(self._target(table), fitted, self._writer.options(table), {key: value}, prefix)
 
     def read_origin(self) -> Origin:
@@ -237,11 +237,11 @@ class HudiLake:
         Raises SupersededError where a key has another version or another writer is in flight; nothing is left behind.
         """
         plain = self._writer.options(table)
-        batch, sure = self._writer.correction(batch, table, self._pinned(), plain)
+        batch, sure = self._writer.correction(batch, table, self._require_pin(), plain)
         metadata = commit_metadata(checkpoint, labels)
         if sure:
-            return self._replaced(batch, table, plain, metadata)
-        found = self._writer.prepared(batch, table, self._known_seq(checkpoint))
+            return self._replace_partitions(batch, table, plain, metadata)
+        found = self._writer.prepare_batch(batch, table, self._known_seq(checkpoint))
         metadata[KEYS] = keys_text(found.keys)
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             clusterings = timeline.planned_clusterings(self._timeline())
@@ -256,18 +256,18 @@ class HudiLake:
         Raises SupersededError where anything was committed meanwhile, RefusedError where Hudi cannot do it in one commit.
         """
         plain = self._writer.options(table)
-        batch, _ = self._writer.correction(batch, table, self._pinned(), plain)
-        return self._replaced(batch, table, plain, commit_metadata(checkpoint, labels))
+        batch, _ = self._writer.correction(batch, table, self._require_pin(), plain)
+        return self._replace_partitions(batch, table, plain, commit_metadata(checkpoint, labels))
 
-    def _replaced(
+    def _replace_partitions(
         self, batch: Corrective, table: LakeTable, plain: Mapping[str, str], metadata: Mapping[str, str]
     ) -> Instant:
-        known, pin = {one.requested for one in self._timeline().completed()}, self._pinned()
+        known, pin = {one.requested for one in self._timeline().list_completed()}, self._require_pin()
         with redact_failures(self._path):
             held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
             found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
             self._writer.check(
-                as_table(_spark(batch.upserts), table.columns, table.path), table
+                fit_to_table(_spark(batch.upserts), table.columns, table.path), table
             )  # the others stay what they are
         metadata = {**metadata, KEYS: keys_text(found.keys)}
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
@@ -294,11 +294,11 @@ class HudiLake:
 
     def pin_around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
-        return undo.snapshots_around(self._timeline(), commit, self._path)
+        return undo.find_snapshots_around(self._timeline(), commit, self._path)
 
     def prepare_undo(self, commit: Instant, table: LakeTable, read_seq: int) -> TakenBack:
         """What takes a corrective commit back, for keys untouched since."""
-        return undo.revert_batch(self._spark, commit, table, self._pinned(), read_seq, read=self._reader.rows)
+        return undo.revert_batch(self._spark, commit, table, self._require_pin(), read_seq, read=self._reader.rows)
 
     def count_shown(self, upserts: Frame, table: LakeTable) -> int:
         """How many of these rows are there as they are, but for the read sequence."""
@@ -342,7 +342,7 @@ class HudiLake:
     def _no_rows(self, table: LakeTable) -> DataFrame:
         return read_newest(self._spark, self._path).select(*(column.name for column in table.columns)).limit(0)
 
-    def _pinned(self) -> LakePin:
+    def _require_pin(self) -> LakePin:
         pin = self.pin()
         if pin is None:
             raise LakeError(f"Hudi table {self._path} has no completed commit", fix="pull it first")
@@ -363,7 +363,7 @@ def _spark(frame: Frame) -> DataFrame:
 
 def count_overwritten(rows: DataFrame, lake: DataFrame, table: LakeTable) -> Replaced:
     """The lake's rows, and how many have a key that none of the new rows has. NULL parts of a key are equal."""
-    keys = as_table(rows, table.columns, table.path).select(*table.record_key).withColumn("_hr_there", F.lit(True))
+    keys = fit_to_table(rows, table.columns, table.path).select(*table.record_key).withColumn("_hr_there", F.lit(True))
     same = reduce(
         SparkColumn.__and__, (F.col(f"l.`{name}`").eqNullSafe(F.col(f"n.`{name}`")) for name in table.record_key)
     )
@@ -404,13 +404,13 @@ def _text(value: SparkColumn) -> SparkColumn:
 def _path(rule: PathRule, texts: Sequence[SparkColumn]) -> SparkColumn:
     parts = []
     for field, text in zip(rule.fields, texts, strict=True):
-        shown = F.when(text.rlike(f"[{ESCAPED}]"), _escaped(text)).otherwise(text) if rule.encoded else text
+        shown = F.when(text.rlike(f"[{ESCAPED}]"), _escape_path(text)).otherwise(text) if rule.encoded else text
         part = F.when(text.isNull() | (text == ""), F.lit(DEFAULT)).otherwise(shown)
         parts.append(F.concat(F.lit(f"{field.lake_name}="), part) if rule.hive_style else part)
     return F.concat_ws("/", *parts)
 
 
-def _escaped(text: SparkColumn) -> SparkColumn:
+def _escape_path(text: SparkColumn) -> SparkColumn:
     letters = F.split(text, "")
     hexed = F.transform(
         letters,

@@ -61,7 +61,7 @@ class Claim(StrEnum):
     HELD = "held"
 
 
-def claim_on(lease: Lease | None, me: Holder, *, now_ms: int, is_alive: bool) -> Claim:
+def decide_claim(lease: Lease | None, me: Holder, *, now_ms: int, is_alive: bool) -> Claim:
     """Decide on the lease found. `is_alive` says whether its process runs, and is asked for within one scope only.
 
     A dead process of this host and boot is known to be dead; of any other only silence can be known.
@@ -129,22 +129,22 @@ def lease_path(table_path: str) -> str:
 
 def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     """Take the lease. Raises RefusedError while another living process holds it."""
-    path, me, now_ms = lease_path(table_path), this_process(), _now_ms()
+    path, me, now_ms = lease_path(table_path), this_process(), _read_clock_ms()
     mine = Lease(me, owner, uuid4().hex, since, now_ms, now_ms + LEASE_MS)
     found = files.read(path)
     if found is None:
         if files.create(path, lease_text(mine)):
             return Taken(mine, None)
-        raise _held(path, _lease_at(files, path))
+        raise _build_held_error(path, _read_lease(files, path))
     text, modified_ms = found
     lease = parse_lease(text)
     if lease is None:
         claim = claim_on_damaged(modified_ms, now_ms=now_ms)
     else:
-        claim = claim_on(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
+        claim = decide_claim(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
     taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
     if claim is Claim.HELD or not files.supplant(path, text, lease_text(taken.heir)):
-        raise _held(path, lease if claim is Claim.HELD else _lease_at(files, path))
+        raise _build_held_error(path, lease if claim is Claim.HELD else _read_lease(files, path))
     return taken
 
 
@@ -157,7 +157,7 @@ def clear_inheritance(files: Files, table_path: str, taken: Taken) -> None:
 def give_back(files: Files, table_path: str, taken: Taken) -> None:
     """Remove the lease if it is still ours."""
     path = lease_path(table_path)
-    found = _lease_at(files, path)
+    found = _read_lease(files, path)
     if found is not None and found.token == taken.lease.token:
         files.delete(path)
 
@@ -217,15 +217,15 @@ def _renew(files: Files, path: str, lease: Lease) -> bool:
     found = None if seen is None else parse_lease(seen[0])
     if seen is None or found is None or found.token != lease.token:
         return False
-    return files.swap(path, seen[0], lease_text(replace(lease, expires_ms=_now_ms() + LEASE_MS)))
+    return files.swap(path, seen[0], lease_text(replace(lease, expires_ms=_read_clock_ms() + LEASE_MS)))
 
 
-def _lease_at(files: Files, path: str) -> Lease | None:
+def _read_lease(files: Files, path: str) -> Lease | None:
     found = files.read(path)
     return None if found is None else parse_lease(found[0])
 
 
-def _held(path: str, lease: Lease | None) -> RefusedError:
+def _build_held_error(path: str, lease: Lease | None) -> RefusedError:
     who = "another process"
     if lease is not None:
         who = f"{lease.owner} (host {lease.holder.host}, process {lease.holder.pid})"
@@ -235,7 +235,7 @@ def _held(path: str, lease: Lease | None) -> RefusedError:
     )
 
 
-def _now_ms() -> int:
+def _read_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 

@@ -19,7 +19,7 @@ from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
 from hudi_reconcile.lake.odd_rows import check_values, leave_out_odd, spelled_key
 from hudi_reconcile.lake.reads import read_newest, redact_failures
-from hudi_reconcile.lake.schema import as_table
+from hudi_reconcile.lake.schema import fit_to_table
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.ports import Corrective, Frame, NewTable
 
@@ -98,7 +98,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
     """Options of a commit of full images."""
     found = {
         **_session(options),
-        **_identity_of(table),
+        **_list_identity(table),
         **_index(options.index if table.owned else "simple", table.partition_fields),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
@@ -134,7 +134,7 @@ def locked_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str
     return {**rest, **none}, {**lock, mode: options[mode]}
 
 
-def _identity_of(table: LakeTable) -> dict[str, str]:
+def _list_identity(table: LakeTable) -> dict[str, str]:
     """As the table's own properties say where another tool made it; else as we made it."""
     key = spelled_key(table.record_key) if table.spelled else table.record_key
     ours = _identity(table.name, key, table.partition_fields)
@@ -236,16 +236,16 @@ class Writer:
         found = upsert_options(self.session, table, has_metadata_table=has_metadata_table)
         return found if table.foreign is None else {**found, **self._foreign(table).options(found)}
 
-    def fitted(self, rows: Frame, table: LakeTable) -> DataFrame:
+    def fit_rows(self, rows: Frame, table: LakeTable) -> DataFrame:
         """The rows in the table's exact schema. Raises LakeError that lists the differences."""
         frame = cast("DataFrame", rows)
         if table.foreign is not None:
             frame = self._foreign(table).images(frame)
-        return as_table(frame, table.columns, table.path)
+        return fit_to_table(frame, table.columns, table.path)
 
     def rows(self, rows: Frame, table: LakeTable, options: Mapping[str, str]) -> DataFrame:
         """The rows as they may be written with these options. Raises RefusedError for values that Hudi would mix up."""
-        frame = self.fitted(rows, table)
+        frame = self.fit_rows(rows, table)
         with redact_failures(table.path):
             self.check(frame, table)
         if table.foreign is not None:
@@ -264,7 +264,7 @@ class Writer:
         self._foreign(table).refuse_moved(cast("DataFrame", found.upserts), options)
         return found, sure
 
-    def prepared(self, batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
+    def prepare_batch(self, batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
         """The batch as one upsert writes it, its deletes marked. Raises RefusedError for values that Hudi would mix up."""
         with redact_failures(table.path):
             found = prepare(batch, table, known_seq) if table.foreign is None else foreign_table.prepare(batch, table)

@@ -26,7 +26,7 @@ def read_pinned(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     Raises LakeError where the pin is no longer the newest snapshot and a writer older than it is in flight.
     """
     if any(requested < pin.instant.requested for requested in pin.in_flight):
-        return _newest_at(spark, path, pin)
+        return _read_newest_at(spark, path, pin)
     return _load(spark, path, {"as.of.instant": pin.instant.requested})
 
 
@@ -48,21 +48,21 @@ class SnapshotReader:
         Asked when the work is done: a frame that was asked before it is read would be bound to the files of that moment.
         """
         try:
-            named = [_files_of(self._spark, rows) for rows in self._read.values()]
+            named = [_list_files(self._spark, rows) for rows in self._read.values()]
         except (Py4JError, PySparkException, OSError) as error:  # no figure is worth the result of the work
             log.debug("lake files of %s not counted: %s", self._path, type(error).__name__)
             return None
         return set().union(*named) if all(named) else None
 
 
-def _files_of(spark: SparkSession, rows: DataFrame) -> set[str]:
+def _list_files(spark: SparkSession, rows: DataFrame) -> set[str]:
     # One text: py4j would ask for each name of an array by itself.
     jvm: Any = spark._jvm  # noqa: SLF001  py4j has no public door
     text = jvm.org.apache.hadoop.util.StringUtils.join("\n", rows._jdf.inputFiles())  # noqa: SLF001
     return set(str(text).split("\n")) - {""}
 
 
-def _newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
+def _read_newest_at(spark: SparkSession, path: str, pin: LakePin) -> DataFrame:
     # Hudi's time travel refuses an instant while an older writer is in flight. A frame shows what was there when it was
     # loaded; the timeline is asked afterwards, so that nothing can have been completed between pin and frame.
     rows = read_newest(spark, path)

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.lake import lease
-from hudi_reconcile.lake.bridge import Timeline, describe_failure, roll_back, timeline_now
+from hudi_reconcile.lake.bridge import Timeline, describe_failure, read_timeline_clock, roll_back
 from hudi_reconcile.lake.commit import Target
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Lease
@@ -84,14 +84,14 @@ def roll_back_dead(target: Target, requested: str) -> None:
 def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:
     in_flight = writers_in_flight(Timeline(target.spark, target.path))
     beats = {one.name: one.modified_ms for one in files.list(f"{target.path}/.hoodie/.heartbeat")} if in_flight else {}
-    return sort_leftovers(in_flight, beats, lease, _now_ms())
+    return sort_leftovers(in_flight, beats, lease, _read_clock_ms())
 
 
 def _lock_age_ms(target: Target, files: Files, lease: Lease) -> int | None:
     """How old the table's lock is that our dead process may have left; others hold it for a moment only."""
     for one in files.list(f"{target.path}/.hoodie"):
         if f"{target.path}/.hoodie/{one.name}" == _lock(target) and one.modified_ms >= lease.since_ms:
-            return _now_ms() - one.modified_ms
+            return _read_clock_ms() - one.modified_ms
     return None
 
 
@@ -99,7 +99,7 @@ def _lock(target: Target) -> str:
     return f"{target.path}/.hoodie/lock"
 
 
-def _now_ms() -> int:
+def _read_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
@@ -111,7 +111,7 @@ def hold_lease(target: Target, files: Files, owner: str, *, adopt: bool = False)
     made is cleared only where it is adopted.
     """
     path = target.path
-    taken = lease.take(files, path, owner, timeline_now(target.spark))
+    taken = lease.take(files, path, owner, read_timeline_clock(target.spark))
     with lease.release_lease(files, path, taken):
         if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
             with lease.Renewal(files, path, taken.heir):

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.lake.correct import SEQNO, VALIDATOR, exact_versions, pending_sql, same_keys, sql_text, versions_sql
-from hudi_reconcile.lake.schema import as_table
+from hudi_reconcile.lake.schema import fit_to_table
 from hudi_reconcile.lake.timeline import WrittenKeys
 from hudi_reconcile.ports import Corrective
 
@@ -53,15 +53,17 @@ def build_replacement(
     expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
     keys = expected.select(*table.record_key).distinct().alias("k")
     same = same_keys("t", "k", table.record_key)
-    right = as_table(cast("DataFrame", batch.upserts), table.columns, table.path)
+    right = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     there = now if held is None else held
     partitions = _partitions(keys, right, table, there)
     if options.get("hoodie.index.type") == "BUCKET" or not partitions:
         _refuse_unplaced(keys, right, table, there)
     check_partitions(partitions, table)
     others = now.where(F.col(_PARTITION).isin(*partitions)).alias("t").join(keys, same, "left_anti")
-    kept = as_table(others.select(*[F.col(f"`{column.name}`") for column in table.columns]), table.columns, table.path)
-    return Replacement(kept.unionByName(right), expected, partitions, _written(expected, table))
+    kept = fit_to_table(
+        others.select(*[F.col(f"`{column.name}`") for column in table.columns]), table.columns, table.path
+    )
+    return Replacement(kept.unionByName(right), expected, partitions, _count_written(expected, table))
 
 
 def _partitions(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataFrame) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, held: 
         )
 
 
-def _written(expected: DataFrame, table: LakeTable) -> WrittenKeys:
+def _count_written(expected: DataFrame, table: LakeTable) -> WrittenKeys:
     by_key = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
     found = by_key.agg(F.count(F.when(F.col("_hr_copies") > 0, 1)), F.count(F.when(F.col("_hr_copies") == 0, 1)))
     return WrittenKeys(*found.collect()[0])
@@ -125,7 +127,7 @@ def replace_options(table: LakeTable, view: str, found: Replacement, known: Coll
     """
     queries = (
         f"{versions_sql(table, view)}#0",
-        f"{_since_sql(table.path, known)}#0",
+        f"{_write_since_sql(table.path, known)}#0",
         f"{pending_sql(table.path)}#1",
     )
     options = {
@@ -143,7 +145,7 @@ def replace_options(table: LakeTable, view: str, found: Replacement, known: Coll
     return {**options, **paths, "hoodie.datasource.write.operation": "insert_overwrite"}
 
 
-def _since_sql(path: str, known: Collection[str]) -> str:
+def _write_since_sql(path: str, known: Collection[str]) -> str:
     # By name and not by time: the clock of another host may be behind.
     names = ", ".join(f"'{one}'" for one in sorted(known))
     return (

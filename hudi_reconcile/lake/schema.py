@@ -49,7 +49,7 @@ def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tup
     return (*missing, *unknown, *other)
 
 
-def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFrame:
+def fit_to_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFrame:
     """The frame with the table's columns in the table's order, all nullable. Raises LakeError that lists differences."""
     found = differences(list_columns(frame), table)
     if found:
@@ -60,7 +60,7 @@ def as_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFr
     return frame.selectExpr(*map(_nullable, table))
 
 
-def as_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) -> DataFrame:
+def fit_to_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = ()) -> DataFrame:
     """The frame as a new table stores it: small integers widened, all columns nullable. Raises RefusedError for names.
 
     A derived partition column is named after its own, so that a name for that is a name for both.
@@ -80,9 +80,9 @@ def names_fault(names: Sequence[str]) -> tuple[str, str] | None:
     if not wrong:
         return None
     taken = [name for name in names if name not in wrong]
-    renames = ", ".join(f"{_quoted(name)}: {new}" for name, new in proposed_names(wrong, taken).items())
+    renames = ", ".join(f"{_quote(name)}: {new}" for name, new in proposed_names(wrong, taken).items())
     return (
-        f"the lake cannot hold columns of these names: {', '.join(map(_quoted, wrong))}",
+        f"the lake cannot hold columns of these names: {', '.join(map(_quote, wrong))}",
         f"compare: {{rename: {{{renames}}}}}, or leave them out with source.columns",
     )
 
@@ -105,7 +105,7 @@ def proposed_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]
     return found
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """The name in double quotes as YAML reads them, a control character as its escape."""
     return json.dumps(name, ensure_ascii=False)
 
@@ -125,7 +125,7 @@ def _sql(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def as_newest_columns(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
+def cast_to_newest(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
     """Columns of the table as it was, as the table has them now: those that came later are NULL, widened ones are cast.
 
     Raises UsageError for a column of a type that Hudi does not widen exactly to what it is now.
@@ -141,10 +141,10 @@ def as_newest_columns(earlier: DataFrame, table: Sequence[LakeColumn], path: str
             f"columns of Hudi table {path} had other types in this range: {'; '.join(other)}",
             fix="begin the range after the commit that changed them",
         )
-    return tuple(_as_now(column, was.get(column.name)) for column in table)
+    return tuple(_cast_to_newest(column, was.get(column.name)) for column in table)
 
 
-def _as_now(column: LakeColumn, was: str | None) -> SparkColumn:
+def _cast_to_newest(column: LakeColumn, was: str | None) -> SparkColumn:
     found = F.lit(None) if was is None else F.col(f"`{column.name}`")
     return found if was == column.type else found.cast(column.type).alias(column.name)
 

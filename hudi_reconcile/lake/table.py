@@ -74,7 +74,7 @@ def build_readable_table(path: str, properties: Mapping[str, str], columns: tupl
         name=_one(path, properties, "hoodie.table.name"),
         type=_legal(path, "hoodie.table.type", _one(path, properties, "hoodie.table.type"), _TYPES),
         version=_version(path, properties),
-        columns=_as_stored(columns, properties.get(CREATE_SCHEMA, "")),
+        columns=_mark_stored_digits(columns, properties.get(CREATE_SCHEMA, "")),
         record_key=key,
         partition_fields=_names(properties, "hoodie.table.partition.fields"),
         ordering_fields=ordering_fields,
@@ -86,7 +86,7 @@ def build_readable_table(path: str, properties: Mapping[str, str], columns: tupl
     )
 
 
-def _as_stored(columns: tuple[LakeColumn, ...], avro: str) -> tuple[LakeColumn, ...]:
+def _mark_stored_digits(columns: tuple[LakeColumn, ...], avro: str) -> tuple[LakeColumn, ...]:
     """Spark shows microseconds whatever is stored; the schema that the table was made with may tell of milliseconds."""
     coarse = frozenset(_millis_fields(avro))
     return tuple(replace(column, fraction_digits=3) if column.name in coarse else column for column in columns)

@@ -28,7 +28,7 @@ def pin_snapshot(timeline: Timeline) -> LakePin | None:
     Its `requested` is the greatest requested time and its `completed` the greatest completion time of all completed
     writes: `as.of.instant` compares requested times, so a smaller one would hide a writer that began late and ended early.
     """
-    done = timeline.completed()
+    done = timeline.list_completed()
     if not done:
         return None
     instant = Instant(max(action.requested for action in done), max(action.completed or "" for action in done))
@@ -53,8 +53,8 @@ def is_pin_intact(timeline: Timeline, pin: LakePin) -> bool:
     Looks at every completed write, not only at those seen in flight: a writer takes its instant a moment before its file
     appears on the timeline.
     """
-    late = [action for action in timeline.completed() if _slipped_under(action, pin)]
-    return all(timeline.is_service(action) for action in late) and not timeline.cleaned_below(pin.instant.requested)
+    late = [action for action in timeline.list_completed() if _has_slipped_under(action, pin)]
+    return all(timeline.is_service(action) for action in late) and not timeline.has_cleaned(pin.instant.requested)
 
 
 def find_checkpoint(timeline: Timeline) -> CheckpointAt | None:
@@ -85,7 +85,7 @@ def convert_action(action: TimelineAction) -> Instant:
     return Instant(action.requested, action.completed or action.requested)
 
 
-def _slipped_under(action: TimelineAction, pin: LakePin) -> bool:
+def _has_slipped_under(action: TimelineAction, pin: LakePin) -> bool:
     return action.requested <= pin.instant.requested and (action.completed or "") > pin.instant.completed
 
 
@@ -160,7 +160,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
     needed = set(_NAMES) - {*_LATER, *_NUMBERS, *_LISTS}
     if not needed <= names <= set(_NAMES):
         raise _unreadable(f"keys {sorted(names)}, expected {sorted(needed)}")
-    return _checked(found)
+    return _check_checkpoint(found)
 
 
 def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[str, str]:
@@ -174,7 +174,7 @@ def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[s
     return {**carried, CHECKPOINT: checkpoint_text(checkpoint)}
 
 
-def _checked(found: Mapping[str, object]) -> Checkpoint:
+def _check_checkpoint(found: Mapping[str, object]) -> Checkpoint:
     strategy, text, identity = found["strategy"], found["text"], found["source_identity"]
     watermark, micros, read_seq = found["watermark"], found["watermark_micros"], found["read_seq"]
     if not isinstance(strategy, str) or not isinstance(identity, str) or not (text is None or isinstance(text, str)):
@@ -256,7 +256,7 @@ def list_writers(line: Timeline, files: Files, path: str, beating: frozenset[str
 
     `beating` are the heartbeats from before the timeline was read: one that ended since has removed its own.
     """
-    newest = [action for action in line.completed()[:NEWEST] if not line.is_service(action)]
+    newest = [action for action in line.list_completed()[:NEWEST] if not line.is_service(action)]
     ours = {action.requested for key in OURS for _, action in line.metadata(key, archived=False, newest=NEWEST)}
     silent = silent_writers(line, files, path, beating)
     return Writers(len(newest), sum(action.requested not in ours for action in newest), silent)

@@ -54,16 +54,16 @@ class Snapshots:
     between: tuple[DataFrame, ...] = ()
 
 
-def snapshots_around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin]:
+def find_snapshots_around(line: Timeline, commit: Instant, path: str) -> tuple[LakePin, LakePin]:
     """The snapshots just before the commit and just after it.
 
     Raises RefusedError where files of theirs may have been cleaned. True for the timeline as given: ask again after reading.
     """
-    done = line.completed()
+    done = line.list_completed()
     before = max((one.requested for one in done if (one.completed or "") < commit.completed), default=None)
     kept = line.savepoints()
     both = [one for one in (before, commit.requested) if one is not None]
-    cleaned = {one for one in both if one not in kept and line.cleaned_below(one)}
+    cleaned = {one for one in both if one not in kept and line.has_cleaned(one)}
     since = None
     if any(one.requested == commit.requested for one in done):
         since = sum((one.completed or "") > commit.completed for one in done)
@@ -95,13 +95,13 @@ def snapshot_fault(
 def read_written(line: Timeline, commit: Instant) -> Wrote:
     """What the commit says of itself."""
     said = [text for text, action in line.metadata(KEYS, archived=False) if action.requested == commit.requested]
-    anew = any(one.requested == commit.requested and one.action == "replacecommit" for one in line.completed())
+    anew = any(one.requested == commit.requested and one.action == "replacecommit" for one in line.list_completed())
     return Wrote(commit, parse_keys(said[0]) if said else None, anew)
 
 
-def snapshots_since(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
+def list_snapshots_since(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
     """The snapshots after each write since the commit but the newest."""
-    after = [one for one in line.completed() if (one.completed or "") > commit.completed]
+    after = [one for one in line.list_completed() if (one.completed or "") > commit.completed]
     times = sorted(one.requested for one in after if not line.is_service(one))
     return tuple(LakePin(Instant(one, one), ()) for one in times[:-1])
 
@@ -111,9 +111,9 @@ def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) 
 
     Raises RefusedError where the keys are not as many as the commit says that it wrote, or none.
     """
-    rows = _judged(seen, table, wrote).localCheckpoint(eager=True)
-    if seen.between and not rows.where(_gone()).isEmpty():
-        rows = _without_revived(rows, seen.between, table).localCheckpoint(eager=True)
+    rows = _judge_rows(seen, table, wrote).localCheckpoint(eager=True)
+    if seen.between and not rows.where(_test_gone()).isEmpty():
+        rows = _drop_revived(rows, seen.between, table).localCheckpoint(eager=True)
     counts = {
         (row["action"], row["status"]): row["count"] for row in rows.groupBy("action", "status").count().collect()
     }
@@ -143,7 +143,7 @@ def refuse_unlike(counts: Mapping[tuple[str, str], int], wrote: Wrote, path: str
         )
 
 
-def _judged(seen: Snapshots, table: LakeTable, wrote: Wrote) -> DataFrame:
+def _judge_rows(seen: Snapshots, table: LakeTable, wrote: Wrote) -> DataFrame:
     marked = [
         _images(seen.before, table, "before"),
         _images(seen.at, table, "at"),
@@ -169,15 +169,17 @@ def _judged(seen: Snapshots, table: LakeTable, wrote: Wrote) -> DataFrame:
     )
 
 
-def _gone() -> SparkColumn:
+def _test_gone() -> SparkColumn:
     return (F.col("status") == "ready") & F.col("now").isNull()
 
 
-def _without_revived(rows: DataFrame, between: tuple[DataFrame, ...], table: LakeTable) -> DataFrame:
+def _drop_revived(rows: DataFrame, between: tuple[DataFrame, ...], table: LakeTable) -> DataFrame:
     """Keys that the commit removed, that came back since and are gone again, are superseded: absence has no version."""
     key_types = [column for column in table.columns if column.name in table.record_key]
-    shown = [frame.select(*[_as_now(c, set(frame.columns)).alias(c.name) for c in key_types]) for frame in between]
-    asked = rows.where(_gone()).select(*table.record_key).alias("a")
+    shown = [
+        frame.select(*[_cast_to_newest(c, set(frame.columns)).alias(c.name) for c in key_types]) for frame in between
+    ]
+    asked = rows.where(_test_gone()).select(*table.record_key).alias("a")
     seen = reduce(DataFrame.unionByName, shown).alias("s")
     back = seen.join(asked, same_keys("s", "a", table.record_key), "left_semi").distinct()
     marked = back.withColumn("_hr_back", F.lit(True)).alias("b")
@@ -200,12 +202,12 @@ def _same(names: tuple[str, ...] | list[str]) -> list[SparkColumn]:
 def _images(frame: DataFrame, table: LakeTable, name: str) -> DataFrame:
     # An earlier snapshot has the columns and types of its time; types only ever get wider.
     there = set(frame.columns)
-    row = F.struct(*[_as_now(column, there).alias(column.name) for column in table.columns]).alias("row")
+    row = F.struct(*[_cast_to_newest(column, there).alias(column.name) for column in table.columns]).alias("row")
     keys = [F.col(f"`{key}`") for key in table.record_key]
     return frame.select(*keys, F.struct(F.col(_SEQNO).alias("sn"), row).alias(name))
 
 
-def _as_now(column: LakeColumn, there: set[str]) -> SparkColumn:
+def _cast_to_newest(column: LakeColumn, there: set[str]) -> SparkColumn:
     return (F.col(f"`{column.name}`") if column.name in there else F.lit(None)).cast(column.type)
 
 
@@ -224,12 +226,12 @@ def revert_batch(
     """
     path = table.path
     line = Timeline(spark, path)  # not older than the snapshot: no commit between is overlooked
-    pins = (*snapshots_around(line, commit, path), now, *snapshots_since(line, commit))
+    pins = (*find_snapshots_around(line, commit, path), now, *list_snapshots_since(line, commit))
     before, at, newest, *between = (read(one) for one in pins)
     with redact_failures(path):
         seen = Snapshots(before, at, newest, tuple(between))
         found = revert_rows(seen, table, read_written(line, commit), read_seq)
-    snapshots_around(Timeline(spark, path), commit, path)  # a cleaner may have come while it was read
+    find_snapshots_around(Timeline(spark, path), commit, path)  # a cleaner may have come while it was read
     return found
 
 
@@ -242,7 +244,7 @@ def keep_one(target: Target, comment: str, earlier: Sequence[str] = ()) -> str:
     One that has a savepoint already, whoever made it, is kept as it is.
     """
     line = Timeline(target.spark, target.path)
-    newest, kept = max((action.requested for action in line.completed()), default=""), line.savepoints()
+    newest, kept = max((action.requested for action in line.list_completed()), default=""), line.savepoints()
     requested = next((one for one in earlier if one in kept), newest)
     if requested not in kept:
         line.drop_unfinished_savepoint(requested)

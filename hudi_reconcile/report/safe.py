@@ -21,7 +21,7 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_spelled(letter) for letter in text)
+    return "".join(_spell_letter(letter) for letter in text)
 
 
 def visible_value(text: str, *, limit: int = MAX_LETTERS) -> str:
@@ -35,12 +35,12 @@ def visible_value(text: str, *, limit: int = MAX_LETTERS) -> str:
     head = text[:limit]
     core = head.strip(" ")
     lead = len(head) - len(head.lstrip(" "))
-    shown = "␣" * lead + "".join(_spelled(letter, odd_blanks=True) for letter in core)
+    shown = "␣" * lead + "".join(_spell_letter(letter, odd_blanks=True) for letter in core)
     shown += "␣" * (len(head) - lead - len(core))
     return shown if len(text) <= limit else f"{shown}… ({len(text):,} characters)"
 
 
-def _spelled(letter: str, *, odd_blanks: bool = False) -> str:
+def _spell_letter(letter: str, *, odd_blanks: bool = False) -> str:
     category = unicodedata.category(letter)
     if category in _HIDDEN or (odd_blanks and category == "Zs" and letter != " "):
         return f"⟨{_NAMES.get(letter, f'U+{ord(letter):04X}')}⟩"

@@ -281,15 +281,15 @@ def _change_text(change: Mapping[str, Any]) -> str:
     before, after = change["before"], change["after"]
     masked = frozenset(change.get("masked", ()))
 
-    def told_of(row: Mapping[str, Any], name: str) -> str:
+    def show_value(row: Mapping[str, Any], name: str) -> str:
         value = row.get(name)
         return f"masked:{value}" if name in masked and value is not None else _value(value)
 
     if before is None or after is None:
         row = (after if before is None else before) or {}
-        return ", ".join(f"{visible(name)}={told_of(row, name)}" for name in row if name not in change["key"])
+        return ", ".join(f"{visible(name)}={show_value(row, name)}" for name in row if name not in change["key"])
     differing = [name for name in after if before.get(name) != after[name]]
-    told = ", ".join(f"{visible(name)}: {told_of(before, name)} -> {told_of(after, name)}" for name in differing)
+    told = ", ".join(f"{visible(name)}: {show_value(before, name)} -> {show_value(after, name)}" for name in differing)
     return told or "no shown column differs"
 
 

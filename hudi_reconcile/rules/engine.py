@@ -62,9 +62,9 @@ class SparkRules:
     def measure(self, rows: Frame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         """What was counted for each rule, by its id."""
         with self._alone:
-            return self._measured(_spark(rows), rules)
+            return self._measure_rules(_spark(rows), rules)
 
-    def _measured(self, frame: DataFrame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
+    def _measure_rules(self, frame: DataFrame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
         found: dict[str, Measured] = {}
         ready: dict[str, ExpectationRequest] = {}
         for number, rule in enumerate(rules):
@@ -74,7 +74,7 @@ class SparkRules:
             except NotRunnableError as error:
                 found[rule.id] = Measured(problem=str(error), fix=_CORRECT)
         with confine_sql(frame.sparkSession):
-            results = _validated(frame, ready)
+            results = _validate_all(frame, ready)
         counted = frame.count() if any(isinstance(rule.check, Sql) for rule in rules if rule.id in ready) else 0
         for rule in rules:
             if rule.id in results:
@@ -85,7 +85,7 @@ class SparkRules:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
         frame = _spark(rows)
         with self._alone, _reading(rule), confine_sql(frame.sparkSession):
-            failed = _failed(frame, rule)
+            failed = _select_failed(frame, rule)
             if failed is None or not target.key or not set(target.key) <= set(failed.columns):
                 return None
             if isinstance(rule.check, Sql) and not _are_keys(failed, frame, target.key):
@@ -108,7 +108,7 @@ class SparkRules:
 # --- helpers ---
 
 
-def _validated(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
+def _validate_all(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
     """All expectations in one pass; those that ended in an error once more, each alone: one must not take others along."""
     wider = frame
     for one in ready.values():
@@ -116,18 +116,18 @@ def _validated(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dic
             wider = wider.withColumn(*one.column)
     with _quiet():
         whole = {rule_id: one for rule_id, one in ready.items() if one.is_whole} if wider is not frame else {}
-        found = _tried(wider, {rule_id: one for rule_id, one in ready.items() if rule_id not in whole})
-        found |= _tried(frame, whole)
+        found = _try_all(wider, {rule_id: one for rule_id, one in ready.items() if rule_id not in whole})
+        found |= _try_all(frame, whole)
         failed = [rule_id for rule_id, result in found.items() if has_exception(result)]
         for rule_id in failed if len(ready) > 1 else ():
-            found |= _tried(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
+            found |= _try_all(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
     for rule_id, result in found.items():
         if has_exception(result):
             log.debug("rule %s: %s", rule_id, exception_trace(result))
     return found
 
 
-def _tried(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
+def _try_all(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
     """The results by rule; where the library itself gives up, that is each rule's result."""
     try:
         return expectations.validate(frame, [one.expectation for one in ready.values()])
@@ -136,7 +136,7 @@ def _tried(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[st
         return dict.fromkeys(ready, error)
 
 
-def _failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
+def _select_failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
     if isinstance(rule.check, Sql):
         frame.createOrReplaceTempView(BATCH)
         return frame.sparkSession.sql(sql_text(rule.check.query, BATCH))
@@ -192,7 +192,7 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
         UnverifiedError: no such column, no numbers in it, or a sum that needs more than 38 digits.
     """
     if column not in rows.columns:
-        raise _unsummed(f"the lake table has no column {column!r}{suggest_name(column, rows.columns)}")
+        raise _build_sum_error(f"the lake table has no column {column!r}{suggest_name(column, rows.columns)}")
     kind = read_type(rows, column)
     if kind in FLOATING:
         return _floating(rows, column)
@@ -204,12 +204,12 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
         point = F.instr(column_named(column), ".")
         scale = rows.agg(F.max(F.when(point > 0, F.length(column_named(column)) - point))).collect()[0][0]
         return _exact(rows, column, int(scale or 0))
-    raise _unsummed(f"column {column} is {kind}: only numbers have a sum")
+    raise _build_sum_error(f"column {column} is {kind}: only numbers have a sum")
 
 
 def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
     if scale > _DIGITS:
-        raise _unsummed(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
+        raise _build_sum_error(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
     number = f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))"
     found = rows.agg(
         F.count(column_named(column)).alias("there"),
@@ -219,9 +219,11 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
         F.expr(f"max({number})"),
     ).collect()[0]
     if found[0] != found[1]:
-        raise _unsummed(f"column {column} holds {found[0] - found[1]} values that are no numbers of {_DIGITS} digits")
+        raise _build_sum_error(
+            f"column {column} holds {found[0] - found[1]} values that are no numbers of {_DIGITS} digits"
+        )
     if found[2] is None and found[1]:
-        raise _unsummed(f"the sum of column {column} needs more than {_DIGITS} digits")
+        raise _build_sum_error(f"the sum of column {column} needs more than {_DIGITS} digits")
     return Totals(Decimal(0) if found[2] is None else Decimal(found[2]), found[3], found[4])
 
 
@@ -233,11 +235,11 @@ def _floating(rows: DataFrame, column: str) -> Totals:
     ]
     whole = found[0] or Decimal(0)
     if not whole.is_finite():
-        raise _unsummed(f"the sum of column {column} is not finite")
+        raise _build_sum_error(f"the sum of column {column} is not finite")
     return Totals(whole, found[1], found[2])
 
 
-def _unsummed(why: str) -> UnverifiedError:
+def _build_sum_error(why: str) -> UnverifiedError:
     return UnverifiedError(why, fix="name a column of numbers in the rule, then: hudi-reconcile rules lint")
 
 
@@ -257,12 +259,12 @@ def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> Failed
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The first keys, spelled as in findings: integers and booleans as such, all else as text."""
-    spelled = [_spelled(column_named(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
+    spelled = [_spell_value(column_named(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
     found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
     return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
 
 
-def _spelled(value: Column, kind: str) -> Column:
+def _spell_value(value: Column, kind: str) -> Column:
     if kind in CLOCKS:
         zone = "'Z'" if kind == "timestamp" else ""
         return F.date_format(value, f"yyyy-MM-dd'T'HH:mm:ss.SSSSSS{zone}")

@@ -30,7 +30,7 @@ from hudi_reconcile.core.rules.rules import (
 )
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.core.safe_text import describe_trace, extract_places
-from hudi_reconcile.rules.predicates import CLOCKS, column_named, members, read_type, within
+from hudi_reconcile.rules.predicates import CLOCKS, column_named, hold_range, members, read_type
 from hudi_reconcile.rules.reach import refuse_reach
 
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
@@ -64,7 +64,7 @@ def build_request(rows: DataFrame, rule: Rule, number: int) -> ExpectationReques
     for column in named_columns(check):
         _refuse_missing(rows, column)
     try:
-        return _asked(rows, rule.id, check, f"_hr_holds_{number}")
+        return _ask_helper(rows, rule.id, check, f"_hr_holds_{number}")
     except ValueError as error:
         raise NotRunnableError(str(error)) from None
 
@@ -85,7 +85,7 @@ def read_measures(rule: Rule, result: Any, rows: int) -> Measured:
         missing = 0 if isinstance(rule.check, NotNull) else int(found.get("missing_count") or 0)
         judged = elements - missing
         return Measured(int(unexpected), judged, success if isinstance(rule.check, Gx) else None)
-    return Measured(0 if success else 1, 0, success, detail=_observed(found))
+    return Measured(0 if success else 1, 0, success, detail=_describe_observed(found))
 
 
 def has_exception(result: Any) -> bool:
@@ -111,21 +111,22 @@ def sql_text(query: str, batch: str) -> str:
 # --- helpers ---
 
 
-def _asked(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> ExpectationRequest:
+def _ask_helper(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> ExpectationRequest:
     match check:
         case ValueRange():
             # The library's own `between` turns its ends into floats and has no times with zones.
-            return _holding(rule_id, helper, within(rows, check))
+            return _holding(rule_id, helper, hold_range(rows, check))
         case InSet(column, values) if read_type(rows, column) in CLOCKS:
             return _holding(rule_id, helper, column_named(column).isin(members(rows, column, values)))
         case Sql() | Gx():
             _refuse_reach(rows, check)
     return ExpectationRequest(
-        expectation(rule_id, *_named(rows, check)), is_whole=isinstance(check, Gx) and not named_columns(check)
+        expectation(rule_id, *_name_expectation(rows, check)),
+        is_whole=isinstance(check, Gx) and not named_columns(check),
     )
 
 
-def _named(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
+def _name_expectation(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str, Any]]:
     """Type and arguments of the expectation that says the same."""
     match check:
         case NotNull(column):
@@ -193,7 +194,7 @@ def _failure(result: Any) -> str | None:
     return names[-1] if names else "an error inside Great Expectations"
 
 
-def _observed(found: Mapping[str, Any]) -> str:
+def _describe_observed(found: Mapping[str, Any]) -> str:
     value = found.get("observed_value")
     return f"observed {value}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 

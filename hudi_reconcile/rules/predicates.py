@@ -47,7 +47,7 @@ def select_broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
         ValueError: a value of the rule is none of the column's type.
     """
     if isinstance(check, Unique):
-        whole = rows.where(all_present(check.columns))
+        whole = rows.where(require_present(check.columns))
         together = Window.partitionBy(*[column_named(one) for one in check.columns])
         return whole.withColumn(_COPIES, F.count(F.lit(1)).over(together)).where(F.col(_COPIES) > 1).drop(_COPIES)
     found = breach_column(rows, check)
@@ -60,7 +60,7 @@ def breach_column(rows: DataFrame, check: OnBatch) -> Column | None:
         case NotNull(column):
             return column_named(column).isNull()
         case ValueRange(column):
-            return ~within(rows, check) & column_named(column).isNotNull()
+            return ~hold_range(rows, check) & column_named(column).isNotNull()
         case InSet(column, values):
             return ~column_named(column).isin(members(rows, column, values))
         case Matches(column, regex):
@@ -69,7 +69,7 @@ def breach_column(rows: DataFrame, check: OnBatch) -> Column | None:
             return None
 
 
-def all_present(columns: tuple[str, ...]) -> Column:
+def require_present(columns: tuple[str, ...]) -> Column:
     """True where none of the columns is NULL."""
     found = F.lit(True)
     for one in columns:
@@ -84,7 +84,7 @@ def members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[An
     return [F.expr(literal(one, kind)) for one in found] if kind in CLOCKS else found
 
 
-def within(rows: DataFrame, check: ValueRange) -> Column:
+def hold_range(rows: DataFrame, check: ValueRange) -> Column:
     """True where the value lies between the ends, false where not, NULL where it is NULL.
 
     Texts are compared with numbers as numbers, and a text that is none lies outside.
@@ -99,10 +99,10 @@ def within(rows: DataFrame, check: ValueRange) -> Column:
         if numeric:
             number = F.expr(literal(cast_value(end, _WIDE), _WIDE))
             forms = [F.expr(f"try_cast({quoted_name(check.column)} as {form})") for form in (_WIDE, "double")]
-            held = F.coalesce(*[_held(form, number, side) for form in forms], F.lit(False))
+            held = F.coalesce(*[_hold_end(form, number, side) for form in forms], F.lit(False))
             inside = inside & F.when(value.isNotNull(), held)
         else:
-            inside = inside & _held(value, _end(cast_value(end, kind), kind), side)
+            inside = inside & _hold_end(value, _end(cast_value(end, kind), kind), side)
     return inside
 
 
@@ -111,7 +111,7 @@ def _end(value: Typed, kind: str) -> Column:
     return F.lit(value) if isinstance(value, str) else F.expr(literal(value, kind))
 
 
-def _held(value: Column, end: Column, side: str) -> Column:
+def _hold_end(value: Column, end: Column, side: str) -> Column:
     return value >= end if side == "low" else value <= end
 
 
@@ -143,9 +143,9 @@ def cast_value(value: Scalar, spark_type: str) -> Typed:
     if spark_type in INTEGRAL or spark_type in FLOATING or spark_type.startswith("decimal("):
         return _number(value, spark_type)
     if spark_type == "date":
-        return _parsed(value, spark_type, date.fromisoformat)
+        return _parse_value(value, spark_type, date.fromisoformat)
     if spark_type in CLOCKS:
-        return _parsed(value, spark_type, _moment)
+        return _parse_value(value, spark_type, _moment)
     raise ValueError(f"the column is {spark_type}, which this check cannot compare: use check: sql")
 
 
@@ -178,7 +178,7 @@ def _number(value: Scalar, spark_type: str) -> Typed:
     return float(found) if spark_type in FLOATING else found
 
 
-def _parsed(value: Scalar, spark_type: str, parse: Callable[[str], date]) -> Typed:
+def _parse_value(value: Scalar, spark_type: str, parse: Callable[[str], date]) -> Typed:
     try:
         return parse(str(value).strip())
     except ValueError:

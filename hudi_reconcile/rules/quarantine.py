@@ -48,24 +48,24 @@ class SparkQuarantine:
             if counted:
                 self._files.save(Frame(found), self._folder, found.count())
         except PySparkException as error:
-            raise _refused("the rows could not be judged", type(error).__name__) from None
+            raise _build_refusal("the rows could not be judged", type(error).__name__) from None
         return QuarantinedRows(Frame(found), {row["rule"]: row["count"] for row in sorted(counted)})
 
     def _breaks(self, frame: DataFrame, rule: Rule) -> Column:
         assert isinstance(rule.check, OnBatch)
         column = getattr(rule.check, "column", None)
         if column not in frame.columns:
-            raise _refused(f"rule {rule.id} names column {column!r}", "the lake table has none of that name")
+            raise _build_refusal(f"rule {rule.id} names column {column!r}", "the lake table has none of that name")
         try:
             found = breach_column(frame, rule.check)
         except ValueError as error:
-            raise _refused(f"rule {rule.id} cannot be judged", str(error)) from None
+            raise _build_refusal(f"rule {rule.id} cannot be judged", str(error)) from None
         if found is None:
-            raise _refused(f"rule {rule.id} cannot be judged", "it is no rule on single rows")
+            raise _build_refusal(f"rule {rule.id} cannot be judged", "it is no rule on single rows")
         return found
 
 
-def _refused(what: str, why: str) -> RefusedError:
+def _build_refusal(what: str, why: str) -> RefusedError:
     return RefusedError(
         f"quarantine: {what}: {why}; nothing was written", fix="correct the rule, then: hudi-reconcile rules lint"
     )

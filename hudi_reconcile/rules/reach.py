@@ -93,7 +93,7 @@ def refuse_reach(rows: DataFrame, query: str) -> None:
             # Puts what WITH names into its place, and looks nothing up.
             named = catalyst.CTESubstitution.apply(state.sqlParser().parsePlan(query))
             builtin = frozenset(catalyst.FunctionRegistry.functionSet().mkString(" ").split())
-            for text in _written(named, state.analyzer().WindowsSubstitution()):
+            for text in _write_plans(named, state.analyzer().WindowsSubstitution()):
                 for node in _nodes(json.loads(text)):
                     _refuse(_beyond(node, builtin))
             unrun = jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
@@ -110,7 +110,7 @@ def refuse_reach(rows: DataFrame, query: str) -> None:
 # --- helpers ---
 
 
-def _written(plan: Any, windows: Any) -> Iterator[str]:
+def _write_plans(plan: Any, windows: Any) -> Iterator[str]:
     """A parsed plan as JSON, the windows that it names in their places; and those of its subqueries that name some."""
     placed = windows.apply(plan)
     text = str(placed.toJSON())
@@ -118,7 +118,7 @@ def _written(plan: Any, windows: Any) -> Iterator[str]:
     if _WINDOWS in text:
         subqueries = placed.subqueriesAll().iterator()
         while subqueries.hasNext():
-            yield from _written(subqueries.next(), windows)
+            yield from _write_plans(subqueries.next(), windows)
 
 
 def _nodes(found: Any) -> Iterator[Mapping[str, Any]]:

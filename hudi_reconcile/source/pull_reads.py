@@ -20,15 +20,15 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Window
-from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, most_tries, of_text, wait_seconds
+from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, judge_text, most_tries, wait_seconds
 from hudi_reconcile.core.pull.zone_offset import MOST_AHEAD_MICROS
-from hudi_reconcile.core.safe_text import UNREADABLE, of_message
+from hudi_reconcile.core.safe_text import UNREADABLE, redact_message
 from hudi_reconcile.core.tables.key_encoding import key_value
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest
 from hudi_reconcile.ports import Frame, ReadCost, Signs, Staged
-from hudi_reconcile.source.reads import in_order, mark_value
+from hudi_reconcile.source.reads import mark_value, order_value
 from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.reads import ALL
 
@@ -67,7 +67,7 @@ def mark_column(table: SourceTable, order: Order) -> Column:
 
 def parse_peek(frame: DataFrame, columns: tuple[Column, ...]) -> Ahead:
     """The one row of a look ahead."""
-    values = [in_order(F.col(f"c{i}"), column).alias(f"v{i}") for i, column in enumerate(columns)]
+    values = [order_value(F.col(f"c{i}"), column).alias(f"v{i}") for i, column in enumerate(columns)]
     low, high, rows = frame.select(*values).collect()[0]
     return Ahead(int(rows), low, high)
 
@@ -76,7 +76,7 @@ def read_warnings(
     engine: Engine, request: TableRequest, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None
 ) -> Signs:
     """Ask only what can be: NULLs where a column may hold them, the greatest where no row stands at the checkpoint or above."""
-    columns = _by_name(table)
+    columns = _name_columns(table)
     unmarked = future = 0
     if all(columns[name].nullable for name in order.columns):
         unmarked = _count(engine, request, table, windows.unmarked_predicate(engine.dialect, order, columns))
@@ -100,11 +100,11 @@ def _count(engine: Engine, request: TableRequest, table: SourceTable, predicate:
 
 def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Order, reached: Mark) -> str | None:
     """The greatest watermark as text where it lies below the checkpoint."""
-    dialect, mine, columns = engine.dialect, request.predicates, _by_name(table)
+    dialect, mine, columns = engine.dialect, request.predicates, _name_columns(table)
     lower = Window(Order(order.columns), Edge(Mark(reached.value), inclusive=True))
     here = windows.window_predicate(dialect, lower, columns) or ALL
     some = f"select 1 as hr_one from {table.name}{reads.where_clause((*mine, here))}"
-    if engine.rows(dialect.limited(some, 1)):
+    if engine.rows(dialect.limit_rows(some, 1)):
         return None
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
     found = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(mine)}")[0]["hr_top"]
@@ -113,7 +113,7 @@ def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Or
 
 def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Order, now: Value) -> int | None:
     """The greatest watermark of a clock without zone that any zone's clock can show now; None of another kind, or without one."""
-    dialect, columns = engine.dialect, _by_name(table)
+    dialect, columns = engine.dialect, _name_columns(table)
     if any(columns[name].kind is not Kind.TIMESTAMP for name in order.columns) or not isinstance(now, int):
         return None
     upper = Edge(Mark(now + MOST_AHEAD_MICROS), inclusive=True)
@@ -125,7 +125,7 @@ def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     return value if isinstance(value, int) else None
 
 
-def _by_name(table: SourceTable) -> dict[str, Column]:
+def _name_columns(table: SourceTable) -> dict[str, Column]:
     return {column.name: column for column in table.read_columns}
 
 
@@ -178,7 +178,7 @@ def read_parts(spark: SparkSession, work: ReadWork) -> tuple[PartRead, ...]:
             for future in as_completed(futures):
                 part = future.result()
                 found[part.number] = part
-                _told(work, part, found, time.monotonic() - begun)
+                _tell_progress(work, part, found, time.monotonic() - begun)
         except BaseException:
             over.set()
             for future in futures:
@@ -224,9 +224,9 @@ def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: t
         except Exception as error:
             if not type(error).__module__.startswith(("py4j.", "pyspark.")):
                 raise
-            passing, reason = _judged(error)
+            passing, reason = _judge_error(error)
             if attempt >= most_tries(passing) or over.is_set():
-                raise _failed(work, number, attempt, error, judged=(passing, reason)) from None
+                raise _build_failure(work, number, attempt, error, judged=(passing, reason)) from None
             wait = wait_seconds(attempt)
             log.warning(
                 "%s: part %d of %d failed (%s); read again in %.1f s", work.table, number + 1, work.parts, reason, wait
@@ -234,16 +234,18 @@ def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: t
             over.wait(wait)
 
 
-def _judged(error: Exception) -> tuple[Passing, str]:
+def _judge_error(error: Exception) -> tuple[Passing, str]:
     text = str(error)
     found = driver_reason(text)
     if found is None:
-        return of_text(text), type(error).__name__
-    reason = of_message(found[1], kind=found[0], whole=text)
-    return Passing.STAYS if reason == UNREADABLE else of_text(text), reason[:_REASON_CHARS]
+        return judge_text(text), type(error).__name__
+    reason = redact_message(found[1], kind=found[0], whole=text)
+    return Passing.STAYS if reason == UNREADABLE else judge_text(text), reason[:_REASON_CHARS]
 
 
-def _failed(work: ReadWork, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]) -> Exception:
+def _build_failure(
+    work: ReadWork, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]
+) -> Exception:
     passing, reason = judged
     if passing is Passing.STAYS and driver_reason(str(error)) is None:
         return error  # not the database's doing: the caller knows it or it is a bug
@@ -255,7 +257,7 @@ def _failed(work: ReadWork, number: int, attempts: int, error: Exception, *, jud
     )
 
 
-def _told(work: ReadWork, part: PartRead, found: dict[int, PartRead], seconds: float) -> None:
+def _tell_progress(work: ReadWork, part: PartRead, found: dict[int, PartRead], seconds: float) -> None:
     done, rows = len(found), sum(one.rows for one in found.values())
     again = "" if part.attempts == 1 else f", {part.attempts} attempts"
     progress.info(

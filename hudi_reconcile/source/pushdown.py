@@ -65,7 +65,7 @@ def place_in_segments(engine: Engine, table: SourceTable, cut: Segmentation) -> 
         return (
             None
             if start is None
-            else SegmentPlace(start, lambda key: cut.segment_of(None if key is None else int(key)))
+            else SegmentPlace(start, lambda key: cut.find_segment(None if key is None else int(key)))
         )
     known = choose_buckets(engine, table) if cut.by == "md5" else None
     return None if known is None else SegmentPlace(digests.bucket_number(known, key_items(table), cut.count), int)
@@ -135,7 +135,9 @@ def _send(engine: Engine, parts: list[str]) -> list[Future[Sequence[Mapping[str,
 def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> Probe:
     """Measure the link with a text of known length, and the digest with the first rows of the table."""
     database = _digests(engine)
-    sample = f"({engine.dialect.limited(f'select * from {table.name}{reads.where_clause(where)}', _SAMPLE_ROWS)}) hr_s"
+    sample = (
+        f"({engine.dialect.limit_rows(f'select * from {table.name}{reads.where_clause(where)}', _SAMPLE_ROWS)}) hr_s"
+    )
     what = digests.Digested(agreement.columns, agreement.key, HashSegments((), 1, "md5"))
     nothing = _seconds(lambda: engine.rows(database.filler(1)))
     filler = _seconds(lambda: engine.rows(database.filler(_FILLER_BYTES)))

@@ -79,7 +79,7 @@ def ranges_read(
 def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
     witness = target.witness
-    query = _proven(plan.query, target)
+    query = _require_settings(plan.query, target)
     properties = overlay({"fetchsize": str(plan.fetch_rows)}, target.properties)
     rows = spark.read.jdbc(
         url=target.url,
@@ -87,10 +87,10 @@ def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple
         predicates=list(plan.predicates),
         properties=overlay(properties, {"preferTimestampNTZ": "true"}),
     )
-    return _typed(rows if witness is None else _witnessed(rows, witness.expected), columns)
+    return _type_columns(rows if witness is None else _check_witness(rows, witness.expected), columns)
 
 
-def _proven(query: str, target: JdbcTarget) -> str:
+def _require_settings(query: str, target: JdbcTarget) -> str:
     """The query, of which no row comes unless its session has our settings."""
     witness, proof = target.witness, target.proof
     if witness is None and not proof:
@@ -99,13 +99,13 @@ def _proven(query: str, target: JdbcTarget) -> str:
     return f"select {shown} from ({query}) hr_0{reads.where_clause((proof,) if proof else ())}"
 
 
-def _witnessed(rows: DataFrame, expected: str) -> DataFrame:
+def _check_witness(rows: DataFrame, expected: str) -> DataFrame:
     # A partition that was read outside the snapshot would mix two moments without an error.
     torn = F.raise_error(F.lit("a partition was read outside the shared snapshot")).cast("boolean")
     return rows.where(F.when(F.col("hr_w") == expected, F.lit(True)).otherwise(torn)).drop("hr_w")
 
 
-def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
+def _type_columns(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     # A dialect may hand over a calendar value as ISO text, and a real as a double, where its driver would alter them.
     # By position: databases that fold unquoted names to upper case call them C0, C1, …
     shown = []
@@ -119,13 +119,13 @@ def _typed(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
 
 def mark_value(columns: tuple[Column, ...], names: tuple[str, ...]) -> SparkColumn:
     """The greatest non-null watermark of a row: microseconds of its own wall clock, a number, or text."""
-    values = [in_order(F.col(f"c{i}"), c) for i, c in enumerate(columns) if c.name in names]
+    values = [order_value(F.col(f"c{i}"), c) for i, c in enumerate(columns) if c.name in names]
     if not values:
         return F.lit(None).cast("bigint")
     return values[0] if len(values) == 1 else F.greatest(*values)
 
 
-def in_order(value: SparkColumn, column: Column) -> SparkColumn:
+def order_value(value: SparkColumn, column: Column) -> SparkColumn:
     """A watermark as it is ordered."""
     if column.kind is Kind.DATE:
         return F.unix_date(value).cast("bigint") * _DAY_MICROS
@@ -153,10 +153,10 @@ def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     is_window = wanted.window is not None
     where = wanted.where if wanted.window is None else (*wanted.where, wanted.window)
     expected = engine.estimate(table.name, where) if is_window else table.rows_estimate
-    rows, catalogued = expected or 0, _catalogued(engine, table)
+    rows, catalogued = expected or 0, _read_catalog(engine, table)
     if catalogued.ranks is not None:
         return _planned_by_rank(engine, catalogued.ranks, wanted, where, rows=rows, limits=limits)
-    key, named = table.key_columns[0], _named(table)
+    key, named = table.key_columns[0], _name_keys(table)
     # New rows lie where the key's statistics do not: shares by hash are even all the same.
     edges = not is_window and key.name not in wanted.hidden
     found = gather_statistics(engine, StatisticsRequest(table, wanted.cut, wanted.where, rows, edges), catalogued)
@@ -170,10 +170,10 @@ def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     )
     if expected is None:
         parts = replace(parts, why=("how many rows the window holds is not known here: one part", found.why))
-    return _written(engine, where, table, parts, found.row_bytes)
+    return _write_plan(engine, where, table, parts, found.row_bytes)
 
 
-def _written(
+def _write_plan(
     engine: Engine, where: tuple[str, ...], table: SourceTable, parts: Parts, row_bytes: float | None = None
 ) -> ReadPlan:
     dialect, key = engine.dialect, table.key_columns[0]
@@ -181,7 +181,7 @@ def _written(
         query = reads.part_query(dialect, table.name, table.read_columns, (key,), where)
     else:
         query = reads.rows_query(dialect, table.name, table.read_columns, where)
-    predicates = reads.predicates(dialect, parts, key, _named(table))
+    predicates = reads.predicates(dialect, parts, key, _name_keys(table))
     each = tuple(PlannedPart(p, part.rows) for p, part in zip(predicates, parts.parts, strict=True))
     return ReadPlan(parts.how, parts.why, query, each, parts.fetch_rows, row_bytes)
 
@@ -201,17 +201,17 @@ def _planned_by_rank(
     key = ranks.columns(tuple(shown))
     found = Ranked(rows, f"{rows:,} rows counted", (), 1)
     if rows >= SERIAL_ROWS and key:
-        found = _ranked(engine, ranks, table, key, where=where, rows=rows)
-    can_hash = dialect.hash_predicate(_named(table), 0, 2) is not None
+        found = _rank_keys(engine, ranks, table, key, where=where, rows=rows)
+    can_hash = dialect.hash_predicate(_name_keys(table), 0, 2) is not None
     parts = plan_by_rank(found, limits, columns=len(table.columns), can_hash=can_hash)
     if parts.how != "rank":
-        return _written(engine, where, table, parts)
+        return _write_plan(engine, where, table, parts)
     query = reads.part_query(dialect, table.name, table.read_columns, key, where)
     each = (PlannedPart(ranks.predicate(key, parts.edges, at), part.rows) for at, part in enumerate(parts.parts))
     return ReadPlan(parts.how, parts.why, query, tuple(each), parts.fetch_rows)
 
 
-def _ranked(
+def _rank_keys(
     engine: Engine, ranks: Ranks, table: SourceTable, key: tuple[Column, ...], *, where: tuple[str, ...], rows: int
 ) -> Ranked:
     """So many keys at even distances, of all rows or of those that a hash chooses; none where the database refuses."""
@@ -232,7 +232,7 @@ def _ranked(
     return Ranked(rows, why, (), 1)
 
 
-def _named(table: SourceTable) -> tuple[tuple[str, Column], ...]:
+def _name_keys(table: SourceTable) -> tuple[tuple[str, Column], ...]:
     return tuple((f"c{table.columns.index(column)}", column) for column in table.key_columns)
 
 
@@ -275,7 +275,7 @@ def gather_statistics(engine: Engine, asked: StatisticsRequest, found: Catalogue
     # A predicate leaves out rows of which the catalog's histogram knows nothing; the sample obeys it.
     if not asked.where and (len(known.bounds) > 1 or known.common):
         return known
-    return _sampled(engine, asked, known, found.sampling)
+    return _sample_keys(engine, asked, known, found.sampling)
 
 
 def can_range(key: Column, found: Catalogued) -> bool:
@@ -286,7 +286,7 @@ def can_range(key: Column, found: Catalogued) -> bool:
 # --- helpers ---
 
 
-def _catalogued(engine: Engine, table: SourceTable) -> Catalogued:
+def _read_catalog(engine: Engine, table: SourceTable) -> Catalogued:
     if _is_query(table):
         return Catalogued("a query has no statistics")
     try:
@@ -300,7 +300,7 @@ def _is_query(table: SourceTable) -> bool:
     return table.name.startswith("(")
 
 
-def _sampled(engine: Engine, asked: StatisticsRequest, known: Statistics, sampling: str) -> Statistics:
+def _sample_keys(engine: Engine, asked: StatisticsRequest, known: Statistics, sampling: str) -> Statistics:
     key = asked.table.key_columns[0]
     one_in = max(1, asked.rows // SAMPLE_KEYS)
     suffix = sampling.format(percent=f"{_percent(asked.rows):.4f}") if sampling and not asked.where else ""
@@ -316,7 +316,7 @@ def _sampled(engine: Engine, asked: StatisticsRequest, known: Statistics, sampli
     values = sorted(v for row in found if (v := key_value(key, str(row["hr_key"]))) is not None)
     if len(values) < _LEAST_SAMPLE:
         return replace(ends, why=f"{known.why}; a sample found {len(values)} keys; {unchecked}")
-    return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thinned(values))
+    return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thin_out(values))
 
 
 def _percent(rows: int) -> float:
@@ -324,7 +324,7 @@ def _percent(rows: int) -> float:
     return min(100.0, max(1.0, 100.0 * 10 * SAMPLE_KEYS / rows))
 
 
-def _thinned(values: Sequence[KeyValue]) -> tuple[KeyValue, ...]:
+def _thin_out(values: Sequence[KeyValue]) -> tuple[KeyValue, ...]:
     step = max(1, len(values) // SAMPLE_KEYS)
     return (*values[:-1:step], values[-1])
 

@@ -35,7 +35,7 @@ from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, ranges_read
 from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
-from hudi_reconcile.sql.reads import ALL, keys_predicate, near_predicate, without_keys
+from hudi_reconcile.sql.reads import ALL, hide_keys, keys_predicate, partition_predicate
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -130,7 +130,7 @@ class TableSource:
         near: Near | None = None,
     ) -> int:
         """The table's own count of the rows that are compared, or of a part of them."""
-        where = (*self._request.predicates, *self._near(near))
+        where = (*self._request.predicates, *self._write_near(near))
         if cut is None or segments is None:
             return self._count(table, where)
         if (bucket := self._buckets(table, cut, segments)) is not None:
@@ -208,7 +208,7 @@ class TableSource:
         near: Near | None = None,
     ) -> Frame:
         """Rows of all segments, or of some; of those, at least the ones near some partitions."""
-        where = (*self._request.predicates, *self._near(near))
+        where = (*self._request.predicates, *self._write_near(near))
         if (bucket := self._buckets(table, segmentation, segments)) is not None:
             query = reads.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
@@ -217,12 +217,14 @@ class TableSource:
                 self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
             )
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
-        plan = JdbcRead.of(self._planned(table, segmentation, waits=False, sieve=next(iter(self._near(near)), None)))
+        plan = JdbcRead.of(
+            self._plan_read(table, segmentation, waits=False, sieve=next(iter(self._write_near(near)), None))
+        )
         return Frame(self._read(plan, table.read_columns))
 
     def plan_read(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read; reads no row."""
-        return self._planned(table, segmentation, window)
+        return self._plan_read(table, segmentation, window)
 
     def stage_rows(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
         """Read a pull's window exactly once: rows, count and checkpoint come from the same materialised read.
@@ -231,7 +233,7 @@ class TableSource:
         them, the pull fails.
         """
         begun = time.monotonic()
-        plan = self._planned(table, segmentation, window)
+        plan = self._plan_read(table, segmentation, window)
         ready = time.monotonic()
         whole, session, target = JdbcRead.of(plan), self._session(), self._engine.jdbc()
         self._record(whole.statements)
@@ -255,15 +257,15 @@ class TableSource:
 
     def look_ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
         """One small read: an index on the watermark answers it."""
-        order, columns = window.order, _by_name(table)
+        order, columns = window.order, _name_columns(table)
         where = self._where(table, window)
         if at is None or order.id_column is None:
             column, value = pull_reads.mark_column(table, order), windows.greatest_query(self._dialect, order, columns)
             where += (windows.marked_predicate(self._dialect, order, columns),)
         else:
             column, value = columns[order.id_column], self._dialect.quote(order.id_column)
-            where += (windows.at_predicate(self._dialect, order, columns, at), f"{value} is not null")
-        if rows is not None and self._dialect.limited("x", rows) == "x":
+            where += (windows.equal_predicate(self._dialect, order, columns, at), f"{value} is not null")
+        if rows is not None and self._dialect.limit_rows("x", rows) == "x":
             raise UsageError(
                 f"pull.limit: it is not known how {self._dialect.NAME} limits rows", fix="remove pull.limit"
             )
@@ -276,7 +278,7 @@ class TableSource:
 
     def list_statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
-        return tuple(without_keys(one) for one in (*self._engine.sent, *self._reads))
+        return tuple(hide_keys(one) for one in (*self._engine.sent, *self._reads))
 
     def _buckets(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None) -> str | None:
         """Some md5 buckets as a predicate that the source itself decides; None where Spark filters."""
@@ -285,8 +287,8 @@ class TableSource:
         known = pushdown.choose_buckets(self._engine, table)
         return None if known is None else bucket_predicate(known, pushdown.key_items(table), cut.count, segments)
 
-    def _near(self, near: Near | None) -> tuple[str, ...]:
-        return () if near is None else (near_predicate(self._dialect, near),)
+    def _write_near(self, near: Near | None) -> tuple[str, ...]:
+        return () if near is None else (partition_predicate(self._dialect, near),)
 
     def _where(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         found = self._request.predicates
@@ -295,9 +297,9 @@ class TableSource:
         return found if (predicate := self._window(table, window)) is None else (*found, predicate)
 
     def _window(self, table: SourceTable, window: Window) -> str | None:
-        return windows.window_predicate(self._dialect, window, _by_name(table))
+        return windows.window_predicate(self._dialect, window, _name_columns(table))
 
-    def _planned(
+    def _plan_read(
         self,
         table: SourceTable,
         cut: Segmentation,
@@ -343,7 +345,7 @@ class TableSource:
         return self._spark
 
 
-def _by_name(table: SourceTable) -> dict[str, Column]:
+def _name_columns(table: SourceTable) -> dict[str, Column]:
     return {column.name: column for column in table.read_columns}
 
 

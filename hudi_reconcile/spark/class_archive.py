@@ -66,7 +66,7 @@ def find_archive(folder: Path, parts: Iterable[Path], *, may_make: bool, now_sec
     nothing: a folder that cannot be used is no archive.
     """
     try:
-        path = folder / f"{_name_of(parts)}.jsa"
+        path = folder / f"{_build_name(parts)}.jsa"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_ours(folder) or set(str(path)) & set('":\\'):  # of two files, HotSpot's word for them has a colon
             return None
@@ -99,7 +99,7 @@ def is_usable(conf: Mapping[str, str], environ: Mapping[str, str], spark_home: P
     return not any(word in told for word in _USERS_OWN)
 
 
-def _name_of(parts: Iterable[Path]) -> str:
+def _build_name(parts: Iterable[Path]) -> str:
     """A name that changes with any of the files, by path, size and time. Raises OSError where one is not there."""
     stats = [(path, path.stat()) for path in parts]
     lines = [f"{path}\0{one.st_size}\0{one.st_mtime_ns}" for path, one in stats]

@@ -168,7 +168,7 @@ def sees_file(spark: SparkSession, path: str) -> bool:
     return True
 
 
-def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+def walk_causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error and what led to it, also where it was raised `from None`."""
     while error is not None:
         yield error
@@ -184,7 +184,7 @@ def explain_lost_executor(error: BaseException) -> ExecutorLostError | None:
     """The error for one that came of a lost executor, whatever name it was given since; None for any other."""
     if isinstance(error, ReconcileError) and error.outcome is not Outcome.UNVERIFIED:
         return None
-    words = (read_message(one) for one in chain_of(error) if is_from_java(one))
+    words = (read_message(one) for one in walk_causes(error) if is_from_java(one))
     return next((found for text in words if (found := explain_lost_rows(text)) is not None), None)
 
 

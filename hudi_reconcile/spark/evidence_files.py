@@ -47,7 +47,7 @@ class SparkFiles:
     def save(self, rows: Frame, folder: str, count: int, order: Sequence[str] = ()) -> int:
         """Spark writes them."""
         spread_rows(rows, count, ROWS_PER_FILE, order).write.mode("append").parquet(folder)
-        return rows_in(folder)
+        return count_stored_rows(folder)
 
     def load(self, files: Collection[str]) -> Frame:
         """Spark reads them, each in one part: it holds few rows, and each part more costs every job over them."""
@@ -72,7 +72,7 @@ class DriverFiles:
         while is_more:
             with parquet.ParquetWriter(path / f"part-{uuid4()}.snappy.parquet", schema, compression="snappy") as writer:
                 is_more = _write_some(writer, batches)
-        return rows_in(folder)
+        return count_stored_rows(folder)
 
     def load(self, files: Collection[str]) -> Frame:
         """The driver sends them as Arrow batches; it holds them once, without their compression."""
@@ -111,7 +111,7 @@ def spread_rows(rows: Frame, count: int, most: int, order: Sequence[str]) -> Any
     return spread.sortWithinPartitions(*columns) if columns else spread
 
 
-def rows_in(folder: str) -> int:
+def count_stored_rows(folder: str) -> int:
     """How many rows the files of a folder of this machine hold, by their footers."""
     found = Path(folder.removeprefix(_SCHEME)).glob("*.parquet")
     return sum(parquet.read_metadata(path).num_rows for path in found)

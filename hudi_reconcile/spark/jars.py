@@ -116,14 +116,14 @@ def plan_jars(request: JarRequest, lock: Sequence[LockedJar], folders: Iterable[
     Raises:
         UsageError: a file given by hand is not there, or `paths` was chosen without any.
     """
-    _refuse_absent(request)
+    _refuse_missing(request)
     if request.mode is JarMode.PATHS:
         return JarPlan(present=request.paths, missing=())
     names = [path.name for path in request.paths]
     needed = (jar for jar in lock if jar.engine in ("", request.engine))
     wanted = tuple(jar for jar in needed if not any(name.startswith(f"{jar.artifact}-") for name in names))
     for folder in folders if request.mode is JarMode.AUTO else ():
-        files = [_in_folder(folder, jar) for jar in wanted]
+        files = [_find_in_folder(folder, jar) for jar in wanted]
         here = tuple(file for file in files if file is not None)
         if len(here) == len(wanted):
             return JarPlan(present=here + request.paths, missing=())
@@ -192,12 +192,12 @@ def _verify_one(path: Path, locked: LockedJar | None) -> Jar:
     return Jar(coordinate=locked.coordinate if locked else None, path=path, sha256=found)
 
 
-def _in_folder(folder: Path, jar: LockedJar) -> Path | None:
+def _find_in_folder(folder: Path, jar: LockedJar) -> Path | None:
     candidates = (folder / jar.file_name, folder / jar.ivy_name)
     return next((file for file in candidates if file.is_file()), None)
 
 
-def _refuse_absent(request: JarRequest) -> None:
+def _refuse_missing(request: JarRequest) -> None:
     if request.mode is JarMode.PATHS and not request.paths:
         raise UsageError("jars.mode is paths, and jars.paths is empty", fix="list the Hudi bundle and the JDBC driver")
     for path in request.paths:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
-from hudi_reconcile.core.safe_text import of_message
+from hudi_reconcile.core.safe_text import redact_message
 from hudi_reconcile.core.source.jdbc import (
     Cell,
     DriverFacts,
@@ -80,17 +80,17 @@ class JvmDatabase:
         """Tables and views; None: of every catalog, schema or name."""
         wanted = ("TABLE_CAT", "TABLE_SCHEM", "TABLE_NAME", "TABLE_TYPE")
         with self._metadata() as meta:
-            pattern = "%" if name is None else _escaped(meta, name)
-            rows = _listed(meta.getTables(catalog, _escaped(meta, schema), pattern, None), wanted)
+            pattern = "%" if name is None else _escape_pattern(meta, name)
+            rows = _list_rows(meta.getTables(catalog, _escape_pattern(meta, schema), pattern, None), wanted)
         return [Relation(r["TABLE_CAT"], r["TABLE_SCHEM"], str(r["TABLE_NAME"]), str(r["TABLE_TYPE"])) for r in rows]
 
     def columns(self, table: Relation) -> list[Reported]:
         """The table's columns in their order."""
         wanted = ("TABLE_NAME", "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME", "COLUMN_SIZE", "DECIMAL_DIGITS", "NULLABLE")
         with self._metadata() as meta:
-            schema, name = _escaped(meta, table.schema), _escaped(meta, table.name)
-            rows = _listed(meta.getColumns(table.catalog, schema, name, "%"), wanted, optional=("IS_AUTOINCREMENT",))
-        return [_reported(row) for row in rows if row["TABLE_NAME"] == table.name]
+            schema, name = _escape_pattern(meta, table.schema), _escape_pattern(meta, table.name)
+            rows = _list_rows(meta.getColumns(table.catalog, schema, name, "%"), wanted, optional=("IS_AUTOINCREMENT",))
+        return [_read_column(row) for row in rows if row["TABLE_NAME"] == table.name]
 
     def shape(self, sql: str) -> list[Reported]:
         """The columns that a statement gives."""
@@ -110,7 +110,7 @@ class JvmDatabase:
     def primary_key(self, table: Relation) -> tuple[str, ...]:
         """The primary key's columns in key order; empty without one."""
         with self._metadata() as meta:
-            rows = _listed(meta.getPrimaryKeys(table.catalog, table.schema, table.name), ("KEY_SEQ", "COLUMN_NAME"))
+            rows = _list_rows(meta.getPrimaryKeys(table.catalog, table.schema, table.name), ("KEY_SEQ", "COLUMN_NAME"))
         return tuple(str(row["COLUMN_NAME"]) for row in sorted(rows, key=lambda row: int(row["KEY_SEQ"] or 0)))
 
     def indexes(self, table: Relation) -> list[DriverIndex]:
@@ -119,7 +119,7 @@ class JvmDatabase:
         every, approximate = False, True
         with self._metadata() as meta:
             found = meta.getIndexInfo(table.catalog, table.schema, table.name, every, approximate)
-            rows = [row for row in _listed(found, wanted) if row["TYPE"] != _STATISTIC]
+            rows = [row for row in _list_rows(found, wanted) if row["TYPE"] != _STATISTIC]
         grouped: dict[str | None, list[Row]] = {}
         for row in rows:
             grouped.setdefault(row["INDEX_NAME"], []).append(row)
@@ -141,7 +141,7 @@ class JvmDatabase:
 
     @contextmanager
     def _result(self, sql: str) -> Iterator[Any]:
-        with _named(self._login):
+        with _name_errors(self._login):
             statement = self._connection.createStatement()
             self._running[id(statement)] = statement
             try:
@@ -154,7 +154,7 @@ class JvmDatabase:
 
     @contextmanager
     def _metadata(self) -> Iterator[Any]:
-        with _named(self._login):
+        with _name_errors(self._login):
             yield self._connection.getMetaData()
 
 
@@ -166,7 +166,7 @@ def open_database(jvm: Any, login: JdbcLogin) -> JvmDatabase:
         SourceError: the database refused, or cannot be reached.
     """
     connection = _connect(jvm, login)
-    with _named(login):
+    with _name_errors(login):
         _unless_refused(connection.setReadOnly, True)  # noqa: FBT003 - Java's own
         meta = connection.getMetaData()
         product, mark = str(meta.getDatabaseProductName()), str(meta.getIdentifierQuoteString() or "").strip()
@@ -185,7 +185,7 @@ def open_database(jvm: Any, login: JdbcLogin) -> JvmDatabase:
 def _connect(jvm: Any, login: JdbcLogin) -> Any:
     from py4j.protocol import Py4JJavaError
 
-    _without_derby_log(jvm)
+    _silence_derby(jvm)
     registry = jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry
     try:
         registry.register(login.driver)
@@ -199,7 +199,7 @@ def _connect(jvm: Any, login: JdbcLogin) -> Any:
     properties = jvm.java.util.Properties()
     for key, value in login.properties.items():
         properties.setProperty(key, value)
-    with _named(login, connecting=True):
+    with _name_errors(login, connecting=True):
         connection = registry.get(login.driver).connect(login.url, properties)
     if connection is None:
         raise UsageError(
@@ -209,7 +209,7 @@ def _connect(jvm: Any, login: JdbcLogin) -> Any:
     return connection
 
 
-def _without_derby_log(jvm: Any) -> None:
+def _silence_derby(jvm: Any) -> None:
     # Derby opens derby.log in the working folder as soon as its driver is loaded; what goes wrong comes as an SQLException.
     system, key = jvm.java.lang.System, "derby.stream.error.file"
     if system.getProperty(key) is None:
@@ -217,21 +217,21 @@ def _without_derby_log(jvm: Any) -> None:
 
 
 @contextmanager
-def _named(login: JdbcLogin, *, connecting: bool = False) -> Iterator[None]:
+def _name_errors(login: JdbcLogin, *, connecting: bool = False) -> Iterator[None]:
     from py4j.protocol import Py4JJavaError
 
     try:
         yield
     except Py4JJavaError as error:
-        raise _refused(login, error.java_exception, connecting=connecting) from None
+        raise _build_refusal(login, error.java_exception, connecting=connecting) from None
 
 
-def _refused(login: JdbcLogin, cause: Any, *, connecting: bool) -> ReconcileError:
+def _build_refusal(login: JdbcLogin, cause: Any, *, connecting: bool) -> ReconcileError:
     kind = str(cause.getClass().getSimpleName())
     state = str(cause.getSQLState() or "") if "SQL" in kind.upper() else ""
     lines = str(cause.getMessage() or kind).strip().splitlines()
     reason = redact_secrets(lines[0] if lines else kind, login.url, login.properties.get("password", ""))
-    reason = of_message(reason, state=state, kind=kind, whole="\n".join(lines))[:_REASON_CHARS]
+    reason = redact_message(reason, state=state, kind=kind, whole="\n".join(lines))[:_REASON_CHARS]
     if state.startswith("28") or (state.startswith("08") and "authenti" in reason.lower()):
         return SourceError(
             f"{login.place}: the database refused the login: {reason}",
@@ -255,7 +255,7 @@ def _unless_refused(call: Any, *arguments: Any) -> Any:
         return None
 
 
-def _listed(result: Any, names: tuple[str, ...], *, optional: tuple[str, ...] = ()) -> list[Row]:
+def _list_rows(result: Any, names: tuple[str, ...], *, optional: tuple[str, ...] = ()) -> list[Row]:
     """The rows of a catalog's answer. What is `optional` came with later versions of JDBC, and some drivers have it not."""
     found: list[Row] = []
     try:
@@ -270,7 +270,7 @@ def _listed(result: Any, names: tuple[str, ...], *, optional: tuple[str, ...] = 
     return found
 
 
-def _reported(row: Row) -> Reported:
+def _read_column(row: Row) -> Reported:
     return Reported(
         str(row["COLUMN_NAME"]),
         int(row["DATA_TYPE"] or 0),
@@ -291,7 +291,7 @@ def _index(parts: list[Row]) -> DriverIndex:
     )
 
 
-def _escaped(meta: Any, name: str | None) -> str | None:
+def _escape_pattern(meta: Any, name: str | None) -> str | None:
     mark = str(meta.getSearchStringEscape() or "")
     if name is None or not mark:
         return name

@@ -23,7 +23,7 @@ from typing import Any
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark.scratch import Scratch
-from hudi_reconcile.spark.settings import as_properties
+from hudi_reconcile.spark.settings import write_properties
 
 _STDERR = 2
 _TAIL_LINES = 400
@@ -228,7 +228,7 @@ def submit_arguments(settings: Path, conf: Mapping[str, str]) -> str:
     before = base.read_text("utf-8") if base is not None and base.is_file() else ""
     descriptor = os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(f"{before}\n{as_properties(conf)}")
+        file.write(f"{before}\n{write_properties(conf)}")
     return shlex.join(["--properties-file", str(settings), *args])
 
 

@@ -25,16 +25,16 @@ from urllib.parse import unquote, urlparse
 from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError
 from hudi_reconcile.core.plan.lake_ownership import cleaner_error
 from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
-from hudi_reconcile.core.safe_text import of_message, read_message
+from hudi_reconcile.core.safe_text import read_message, redact_message
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.class_archive import ClassArchive, find_archive, is_usable, list_parts
 from hudi_reconcile.spark.cluster import (
-    chain_of,
     explain_lost_rows,
     follow_cluster,
     is_from_java,
     read_machine,
     refuse_missing_jars,
+    walk_causes,
 )
 from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, cache_folder, list_jars, locked_jars, verify
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
@@ -285,7 +285,7 @@ def explain_loss(session: Session, error: BaseException) -> SparkLostError | Non
 
     A named error that Java had no part in stays what it is, whatever became of Java since.
     """
-    has_java_part = any(map(is_from_java, chain_of(error)))
+    has_java_part = any(map(is_from_java, walk_causes(error)))
     if session.jvm is None or (isinstance(error, ReconcileError) and not has_java_part):
         return None
     if not gateway.has_ended(session.jvm, patience_seconds=_LAST_SECONDS if has_java_part else 0):
@@ -312,7 +312,7 @@ def _forget_gateway() -> None:
 
 def _keep_java_text(error: BaseException) -> None:
     # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
-    for one in chain_of(error):
+    for one in walk_causes(error):
         if type(one).__module__.startswith(("py4j.", "pyspark.")):
             one.add_note(read_message(one)[:_JAVA_TEXT_CHARS])
 
@@ -410,7 +410,7 @@ def translate_error(error: BaseException) -> ReconcileError | None:
     if found is None:
         return cleaner_error(words) or explain_lost_rows(words)
     name, reason = found
-    reason = of_message(reason, kind=name, whole=words)
+    reason = redact_message(reason, kind=name, whole=words)
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))
 
 

@@ -106,7 +106,7 @@ def session_conf(user: Mapping[str, str], launch: Launch | None, machine: Machin
     """
     _refuse_contradictions(user)
     conf = _DEFAULTS | (_launch_conf(launch, machine) if launch else {}) | dict(user) | REQUIRED
-    conf[_EXTENSIONS] = _with_item(user.get(_EXTENSIONS, ""), HUDI_EXTENSION)
+    conf[_EXTENSIONS] = _add_item(user.get(_EXTENSIONS, ""), HUDI_EXTENSION)
     if launch:
         conf["spark.jars"] = ",".join(launch.jars)
         if launch.executor_jars:
@@ -152,10 +152,10 @@ def place_jars(
     return jars, [], [f"{executor_folder}/{Path(jar).name}" for jar in jars] if executor_folder else []
 
 
-def with_retry(master: str) -> str:
+def add_retry(master: str) -> str:
     """A local master whose tasks are tried three times, as a cluster tries them four times; alone it would try once.
 
-    >>> with_retry("local"), with_retry("local[*]"), with_retry("local[2,1]")
+    >>> add_retry("local"), add_retry("local[*]"), add_retry("local[2,1]")
     ('local[1,3]', 'local[*,3]', 'local[2,1]')
     """
     if master == "local":
@@ -204,7 +204,7 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
             "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
         }
     return {
-        "spark.master": with_retry(launch.master),
+        "spark.master": add_retry(launch.master),
         "spark.driver.memory": driver_memory(machine.memory_bytes),
         # Loopback only: no port is open to the network, and no host name must resolve.
         "spark.driver.host": "127.0.0.1",
@@ -252,7 +252,7 @@ def _refuse_contradictions(user: Mapping[str, str]) -> None:
         raise UsageError("spark.conf: " + "; ".join(problems), fix="remove them from spark.conf")
 
 
-def _with_item(listed: str, item: str) -> str:
+def _add_item(listed: str, item: str) -> str:
     items = [part.strip() for part in listed.split(",") if part.strip()]
     return ",".join(items if item in items else [*items, item])
 
@@ -260,10 +260,10 @@ def _with_item(listed: str, item: str) -> str:
 _ESCAPED = re.compile(r"[^A-Za-z0-9._/,-]")
 
 
-def as_properties(settings: Mapping[str, str]) -> str:
+def write_properties(settings: Mapping[str, str]) -> str:
     r"""One line a setting, ASCII alone.
 
-    >>> as_properties({"spark.a": "x=\ny"})
+    >>> write_properties({"spark.a": "x=\ny"})
     'spark.a=x\\u003d\\u000ay\n'
     """
     return "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in settings.items())

@@ -35,7 +35,7 @@ PATH: Final = ValueShape(r"[\w./@+ -]{1,1024}", "a path of letters, digits, blan
 USER: Final = ValueShape(r"[^\s;&,=?(){}'\"%]{1,128}", "a name without blanks and ; & , = ? ( ) { } ' \" %")
 
 
-def _only(*words: str) -> ValueShape:
+def _allow(*words: str) -> ValueShape:
     return ValueShape("|".join(map(re.escape, words)), " or ".join(words))
 
 
@@ -79,8 +79,8 @@ DRIVERS: Final[Mapping[str, Driver]] = {
     "h2": Driver(
         title="H2",
         classes=("org.h2.Driver",),
-        keys={"user": USER, "SCHEMA": NAME, "IFEXISTS": _only("true"), "FORBID_CREATION": _only("true"),
-              "ACCESS_MODE_DATA": _only("r"), "CIPHER": _only("AES"), "DATABASE_TO_UPPER": FLAG, "DATABASE_TO_LOWER": FLAG,
+        keys={"user": USER, "SCHEMA": NAME, "IFEXISTS": _allow("true"), "FORBID_CREATION": _allow("true"),
+              "ACCESS_MODE_DATA": _allow("r"), "CIPHER": _allow("AES"), "DATABASE_TO_UPPER": FLAG, "DATABASE_TO_LOWER": FLAG,
               "CASE_INSENSITIVE_IDENTIFIERS": FLAG, "LOCK_TIMEOUT": COUNT, "QUERY_TIMEOUT": COUNT, "NETWORK_TIMEOUT": COUNT},
         place=rf"jdbc:h2:(?:(?:file:|split:|nio:|async:)?{_FILE}|(?:tcp|ssl)://{_HOST}/{_FILE}|mem:[\w.-]*)",
         mark=";", comma=";",
@@ -89,14 +89,14 @@ DRIVERS: Final[Mapping[str, Driver]] = {
         title="Apache Derby",
         classes=("org.apache.derby.jdbc.EmbeddedDriver", "org.apache.derby.jdbc.ClientDriver",
                  "org.apache.derby.client.ClientAutoloadedDriver"),
-        keys={"user": USER, "create": _only("false"), "ssl": _only("basic", "peerAuthentication"), "loginTimeout": COUNT},
+        keys={"user": USER, "create": _allow("false"), "ssl": _allow("basic", "peerAuthentication"), "loginTimeout": COUNT},
         place=rf"jdbc:derby:(?:(?:directory:)?{_FILE}|//{_HOST}/{_FILE})",
         mark=";", comma=";",
     ),
     "duckdb": Driver(
         title="DuckDB",
         classes=("org.duckdb.DuckDBDriver",),
-        keys={"duckdb.read_only": _only("true"), "access_mode": _only("read_only"), "threads": COUNT, "memory_limit": NAME,
+        keys={"duckdb.read_only": _allow("true"), "access_mode": _allow("read_only"), "threads": COUNT, "memory_limit": NAME,
               "max_memory": NAME, "user": USER},
         place=rf"jdbc:duckdb:{_FILE}",
         mark=";", comma=";",
@@ -104,8 +104,8 @@ DRIVERS: Final[Mapping[str, Driver]] = {
     "sap": Driver(
         title="SAP HANA",
         classes=("com.sap.db.jdbc.Driver",),
-        keys={"user": USER, "databaseName": NAME, "currentSchema": NAME, "encrypt": _only("true"),
-              "validateCertificate": _only("true"), "hostNameInCertificate": NAME, "trustStore": PATH, "trustStoreType": NAME,
+        keys={"user": USER, "databaseName": NAME, "currentSchema": NAME, "encrypt": _allow("true"),
+              "validateCertificate": _allow("true"), "hostNameInCertificate": NAME, "trustStore": PATH, "trustStoreType": NAME,
               "connectTimeout": COUNT, "communicationTimeout": COUNT},
         place=rf"jdbc:sap://{_HOST}(?:;{_HOST})*/?",
         mark="?", comma="&",
@@ -119,17 +119,17 @@ DRIVERS: Final[Mapping[str, Driver]] = {
     "teradata": Driver(
         title="Teradata",
         classes=("com.teradata.jdbc.TeraDriver",),
-        keys={"user": USER, "DATABASE": NAME, "TMODE": _only("ANSI", "TERA", "DEFAULT"), "CHARSET": NAME, "DBS_PORT": COUNT,
-              "ENCRYPTDATA": _only("ON"), "SSLMODE": _only("VERIFY-FULL", "VERIFY-CA", "REQUIRE"), "SSLCA": PATH,
-              "LOGMECH": _only("TD2", "LDAP", "TDNEGO"), "COP": _only("ON", "OFF"), "LOGIN_TIMEOUT": COUNT},
+        keys={"user": USER, "DATABASE": NAME, "TMODE": _allow("ANSI", "TERA", "DEFAULT"), "CHARSET": NAME, "DBS_PORT": COUNT,
+              "ENCRYPTDATA": _allow("ON"), "SSLMODE": _allow("VERIFY-FULL", "VERIFY-CA", "REQUIRE"), "SSLCA": PATH,
+              "LOGMECH": _allow("TD2", "LDAP", "TDNEGO"), "COP": _allow("ON", "OFF"), "LOGIN_TIMEOUT": COUNT},
         place=rf"jdbc:teradata://{_HOST}",
         mark="/", comma=",",
     ),
     "db2": Driver(
         title="IBM Db2",
         classes=("com.ibm.db2.jcc.DB2Driver",),
-        keys={"user": USER, "currentSchema": NAME, "sslConnection": _only("true"), "sslTrustStoreLocation": PATH,
-              "sslClientHostnameValidation": _only("BASIC"), "sslCertLocation": PATH,
+        keys={"user": USER, "currentSchema": NAME, "sslConnection": _allow("true"), "sslTrustStoreLocation": PATH,
+              "sslClientHostnameValidation": _allow("BASIC"), "sslCertLocation": PATH,
               "loginTimeout": COUNT, "connectionTimeout": COUNT,
               "blockingReadConnectionTimeout": COUNT,
               "clientProgramName": LABEL, "retrieveMessagesFromServerOnGetMessage": FLAG},
@@ -145,9 +145,9 @@ DRIVERS: Final[Mapping[str, Driver]] = {
     "sqlserver": Driver(
         title="SQL Server",
         classes=("com.microsoft.sqlserver.jdbc.SQLServerDriver",),
-        keys={"user": USER, "databaseName": NAME, "encrypt": _only("true", "strict"), "trustServerCertificate": _only("false"),
+        keys={"user": USER, "databaseName": NAME, "encrypt": _allow("true", "strict"), "trustServerCertificate": _allow("false"),
               "hostNameInCertificate": NAME, "trustStore": PATH, "trustStoreType": NAME, "applicationName": LABEL,
-              "applicationIntent": _only("ReadOnly", "ReadWrite"), "multiSubnetFailover": FLAG, "loginTimeout": COUNT,
+              "applicationIntent": _allow("ReadOnly", "ReadWrite"), "multiSubnetFailover": FLAG, "loginTimeout": COUNT,
               "socketTimeout": COUNT, "lockTimeout": COUNT},
         place=rf"jdbc:sqlserver://(?:[\w.-]+\\\w+|{_HOST})",
         mark=";", comma=";",

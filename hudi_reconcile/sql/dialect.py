@@ -73,7 +73,7 @@ class Dialect(Protocol):
         """The quoted column as it is grouped and compared: by its bytes, whatever its collation."""
         ...
 
-    def limited(self, select: str, rows: int, /) -> str:
+    def limit_rows(self, select: str, rows: int, /) -> str:
         """The select with at most that many rows."""
         ...
 
@@ -87,7 +87,7 @@ class Dialect(Protocol):
         """One of `parts` disjoint shares of the rows by a hash of (name, column); None where the engine has no hash."""
         ...
 
-    def uncarried(self, column: Column, /) -> str | None:
+    def find_uncarried(self, column: Column, /) -> str | None:
         """True for the column's values that the JDBC read would alter; None where there can be none."""
         ...
 
@@ -108,7 +108,7 @@ class Buckets(Protocol):
         """How many bytes the column's canonical text has in UTF-8, itself as text."""
         ...
 
-    def joined(self, texts: tuple[str, ...], /) -> str:
+    def join_texts(self, texts: tuple[str, ...], /) -> str:
         """Texts that are not NULL, one after the other."""
         ...
 
@@ -120,7 +120,7 @@ class Buckets(Protocol):
         """What is left of a number that is not negative."""
         ...
 
-    def absent(self, value: str, /) -> str:
+    def write_null_test(self, value: str, /) -> str:
         """True where the value is NULL and nothing else."""
         ...
 
@@ -131,7 +131,7 @@ class Digests(Buckets, Protocol):
     The rows of a database without these are digested in Spark.
     """
 
-    def floored(self, number: str, divisor: int, /) -> str:
+    def divide_down(self, number: str, divisor: int, /) -> str:
         """Integer division that rounds down, exact for every signed 64-bit number."""
         ...
 
@@ -139,7 +139,7 @@ class Digests(Buckets, Protocol):
         """A SELECT of one text of that length, to time the link with."""
         ...
 
-    def unmerged(self, select: str, /, *, narrow: bool) -> str:
+    def keep_apart(self, select: str, /, *, narrow: bool) -> str:
         """The select, such that its expressions are computed once however often an outer select names them.
 
         `narrow`: it has two numbers a row. Otherwise whole texts, and computing them twice may cost less than keeping them.

@@ -44,17 +44,17 @@ def digest_query(
     `segments`: only the rows of these are read, as far as an index can tell them; others may come too (`parse_sums`).
     A row whose text cannot be built is not counted, so that it shows as a difference.
     """
-    inner = database.unmerged(_texts(database, table, what, predicates, segments=segments), narrow=False)
+    inner = database.keep_apart(_texts(database, table, what, predicates, segments=segments), narrow=False)
     fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
-    row = database.unmerged(
-        f"select {_segment(database, what)} as hr_segment, {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t",
+    row = database.keep_apart(
+        f"select {_segment(database, what)} as hr_segment, {database.join_texts(tuple(fields))} as hr_row from ({inner}) hr_t",
         narrow=False,
     )
     digest = database.md5_number("hr_row", canonical_text.DIGEST_HEX_DIGITS)
-    rows = database.unmerged(f"select hr_segment, {digest} as hr_v from ({row}) hr_d", narrow=True)
+    rows = database.keep_apart(f"select hr_segment, {digest} as hr_v from ({row}) hr_d", narrow=True)
     half = 1 << canonical_text.HALF_BITS
     return (
-        f"select hr_segment, count(hr_v) as hr_rows, sum({database.floored('hr_v', half)}) as hr_high,"
+        f"select hr_segment, count(hr_v) as hr_rows, sum({database.divide_down('hr_v', half)}) as hr_high,"
         f" sum({database.remainder('hr_v', half)}) as hr_low from ({rows}) hr_v group by hr_segment"
     )
 
@@ -70,15 +70,17 @@ def version_query(database: Digests, table: str, what: Digested, predicates: tup
     name = database.DIALECT.quote(what.cut.column)
     keys = f"select {name} as r{key}, {database.version_number()} as hr_v from {table}{where_clause(predicates)}"
     # Unmerged, or the planner expects as many groups as keys, and sorts.
-    rows = database.unmerged(f"select {_segment(database, what)} as hr_segment, hr_v from ({keys}) hr_t", narrow=True)
+    rows = database.keep_apart(f"select {_segment(database, what)} as hr_segment, hr_v from ({keys}) hr_t", narrow=True)
     return f"select hr_segment, count(*) as hr_rows, sum(hr_v) as hr_sum from ({rows}) hr_v group by hr_segment"
 
 
 def width_query(database: Digests, table: str, what: Digested) -> str:
     """SELECT of `hr_rows` and `hr_bytes`: how many rows there are, and the length of their row texts together."""
-    inner = database.unmerged(_texts(database, table, what, (), segments=None), narrow=False)
+    inner = database.keep_apart(_texts(database, table, what, (), segments=None), narrow=False)
     fields = [_field(database, f"r{i}", f"t{i}", item) for i, item in enumerate(what.columns)]
-    row = database.unmerged(f"select {database.joined(tuple(fields))} as hr_row from ({inner}) hr_t", narrow=False)
+    row = database.keep_apart(
+        f"select {database.join_texts(tuple(fields))} as hr_row from ({inner}) hr_t", narrow=False
+    )
     return f"select count(*) as hr_rows, sum(octet_length(hr_row)) as hr_bytes from ({row}) hr_d"
 
 
@@ -136,7 +138,7 @@ def _segment(database: Digests, what: Digested) -> str:
     ends = f"when {key} < {first_high} then 0 when {key} >= {last_low} then {cut.count - 1}"
     if first_high == last_low:
         return f"case {absent} {ends} end"
-    return f"case {absent} {ends} else {database.floored(key, cut.width)} - ({cut.start // cut.width}) end"
+    return f"case {absent} {ends} else {database.divide_down(key, cut.width)} - ({cut.start // cut.width}) end"
 
 
 def bucket_number(database: Buckets, key: tuple[ComparedColumn, ...], count: int) -> str:
@@ -148,9 +150,9 @@ def bucket_number(database: Buckets, key: tuple[ComparedColumn, ...], count: int
 
 
 def _modulo(database: Buckets, fields: tuple[str, ...], count: int) -> str:
-    return database.remainder(database.md5_number(database.joined(fields), canonical_text.BUCKET_HEX_DIGITS), count)
+    return database.remainder(database.md5_number(database.join_texts(fields), canonical_text.BUCKET_HEX_DIGITS), count)
 
 
 def _field(database: Buckets, value: str, text: str, item: ComparedColumn) -> str:
-    written = database.joined((database.octets(text, item.column), "':'", text))
-    return f"(case when {database.absent(value)} then '{canonical_text.NULL_FIELD}' else {written} end)"
+    written = database.join_texts((database.octets(text, item.column), "':'", text))
+    return f"(case when {database.write_null_test(value)} then '{canonical_text.NULL_FIELD}' else {written} end)"

@@ -26,12 +26,12 @@ def where_clause(predicates: tuple[str, ...]) -> str:
     return " where " + " and ".join(closed) if closed else ""
 
 
-def as_subquery(query: str) -> str:
+def wrap_query(query: str) -> str:
     r"""A query as something to select from. The line end closes a comment at its end.
 
-    >>> as_subquery("select 1 as a -- one;")
+    >>> wrap_query("select 1 as a -- one;")
     '(select 1 as a -- one\n) hr_q'
-    >>> as_subquery("select 1 as a ; ")
+    >>> wrap_query("select 1 as a ; ")
     '(select 1 as a\n) hr_q'
     """
     return f"({strip_end(query)}\n) hr_q"
@@ -106,7 +106,7 @@ def uncarried_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]] | None:
     """Counts per column of the values that the JDBC read would alter, and the columns' names; None without any such column."""
-    counts, names = _uncarried(dialect, columns)
+    counts, names = _count_uncarried(dialect, columns)
     return (f"select {', '.join(counts)} from {table}{where_clause(predicates)}", names) if names else None
 
 
@@ -114,12 +114,12 @@ def survey_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """The same with the count of all rows, `hr_rows`, before it: one scan for both."""
-    counts, names = _uncarried(dialect, columns)
+    counts, names = _count_uncarried(dialect, columns)
     return f"select {', '.join(('count(*) as hr_rows', *counts))} from {table}{where_clause(predicates)}", names
 
 
-def _uncarried(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found = [(column.name, test) for column in columns if (test := dialect.uncarried(column)) is not None]
+def _count_uncarried(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found = [(column.name, test) for column in columns if (test := dialect.find_uncarried(column)) is not None]
     counts = tuple(f"sum(case when {test} then 1 else 0 end) as n{place}" for place, (_, test) in enumerate(found))
     return counts, tuple(name for name, _ in found)
 
@@ -154,7 +154,7 @@ def key_faults_query(dialect: Dialect, table: str, key: tuple[Column, ...], pred
 def key_sample_query(dialect: Dialect, table: str, key: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
     """At most five keys that occur twice, as text, one column `s0, s1, …` per part."""
     shown = ", ".join(f"{dialect.text(f'hr_{index}')} as s{index}" for index in range(len(key)))
-    return dialect.limited(f"select {shown} from ({_keys(dialect, table, key, predicates)}) hr_k where hr_n > 1", 5)
+    return dialect.limit_rows(f"select {shown} from ({_keys(dialect, table, key, predicates)}) hr_k where hr_n > 1", 5)
 
 
 def _keys(dialect: Dialect, table: str, key: tuple[Column, ...], predicates: tuple[str, ...]) -> str:
@@ -244,21 +244,21 @@ def keys_predicate(dialect: Dialect, columns: Sequence[Column], keys: Sequence[K
     if len(columns) == 1 and columns[0].kind is Kind.INTEGER:
         numbers = [part for (part,) in keys if part is not None and _WHOLE.match(part)]
         if len(numbers) == len(keys):
-            return _marked(f"{dialect.quote(columns[0].name)} in ({', '.join(numbers)})")
+            return _mark_keys(f"{dialect.quote(columns[0].name)} in ({', '.join(numbers)})")
     tests = [" and ".join(_parts(dialect, columns, key)) for key in keys]
-    return _marked(" or ".join(f"({test})" for test in tests)) if tests and all(tests) else None
+    return _mark_keys(" or ".join(f"({test})" for test in tests)) if tests and all(tests) else None
 
 
-def without_keys(statement: str) -> str:
+def hide_keys(statement: str) -> str:
     """A statement as it may be logged.
 
-    >>> without_keys("select 1 from t where (/* keys */ id in (7) /* end of keys */)")
+    >>> hide_keys("select 1 from t where (/* keys */ id in (7) /* end of keys */)")
     'select 1 from t where (/* keys */)'
     """
     return _MARKED.sub(_BEGIN, statement)
 
 
-def _marked(tests: str) -> str:
+def _mark_keys(tests: str) -> str:
     return f"{_BEGIN} {tests} {_END}"
 
 
@@ -275,9 +275,9 @@ def _test(dialect: Dialect, column: Column, text: str) -> str | None:
     if column.kind is Kind.INTEGER:
         return f"{name} = {text}" if _WHOLE.match(text) else None
     if column.kind in (Kind.DECIMAL, Kind.NUMBER):  # the lake may hold fewer digits than the source
-        return _around(name, text) if _NUMBER.match(text) else None
+        return _test_around(name, text) if _NUMBER.match(text) else None
     if column.kind in CALENDAR_KINDS:  # either side may hold fewer digits
-        return _near(dialect, column, text) if _WHOLE.match(text) else None
+        return _test_near(dialect, column, text) if _WHOLE.match(text) else None
     if column.kind is Kind.UUID:
         return f"{name} = '{text}'" if _UUID.match(text) else None
     if column.kind is Kind.BYTES and _HEX.match(text) and (said := dialect.bytes_literal(text)):
@@ -289,13 +289,13 @@ def _test(dialect: Dialect, column: Column, text: str) -> str | None:
     return None
 
 
-def _around(name: str, text: str) -> str:
+def _test_around(name: str, text: str) -> str:
     # Added up here: a database's own sum may leave the type of its parts.
     low, high = (_EXACT.add(Decimal(text), step) for step in (-1, 1))
     return f"({name} > {low:f} and {name} < {high:f})"
 
 
-def _near(dialect: Dialect, column: Column, text: str) -> str | None:
+def _test_near(dialect: Dialect, column: Column, text: str) -> str | None:
     name, at = dialect.quote(column.name), int(text)
     low, high = (at - _SECOND_MICROS, at + _SECOND_MICROS)
     if column.kind is Kind.DATE:
@@ -311,7 +311,7 @@ def is_plain(text: str) -> bool:
     return bool(text) and "\\" not in text and text.isprintable()
 
 
-def near_predicate(dialect: Dialect, near: Near) -> str:
+def partition_predicate(dialect: Dialect, near: Near) -> str:
     """Rows for which any of the conditions holds; rows of other partitions may be among them."""
     return " or ".join("(" + " and ".join(_one(dialect, part) for part in parts) + ")" for parts in near)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from hudi_reconcile.sql.reads import without_keys
+from hudi_reconcile.sql.reads import hide_keys
 
 _MOST_CHARS = 2_000
 _LEFT_OUT = "…"
@@ -27,7 +27,7 @@ def hide_values(statement: str, name_quote: str) -> str:
     >>> hide_values("select 1 from t where x = 'a' -- don't", '"')
     'select ? from t where x = ? …'
     """
-    text, at, found = " ".join(without_keys(statement).split()), 0, list[str]()
+    text, at, found = " ".join(hide_keys(statement).split()), 0, list[str]()
     while at < len(text):
         shown, end = _next(text, at, name_quote)
         found.append(shown)
@@ -39,7 +39,7 @@ def hide_values(statement: str, name_quote: str) -> str:
 def _next(text: str, at: int, name_quote: str) -> tuple[str, int]:
     """What is shown of the next piece of the text, and where the one after it begins."""
     if text[at] in _QUOTES:
-        return _quoted(text, at, is_name=text[at] == name_quote)
+        return _read_quoted(text, at, is_name=text[at] == name_quote)
     if text.startswith(_KEYS, at):
         return _KEYS, at + len(_KEYS)
     if text.startswith(_DOUBTFUL, at):
@@ -51,7 +51,7 @@ def _next(text: str, at: int, name_quote: str) -> tuple[str, int]:
     return text[at], at + 1
 
 
-def _quoted(text: str, at: int, *, is_name: bool) -> tuple[str, int]:
+def _read_quoted(text: str, at: int, *, is_name: bool) -> tuple[str, int]:
     """A name as it is, anything else as `?`; a quote within is doubled. One that does not end may be part of a cut statement."""
     quote, end = text[at], at + 1
     while (end := text.find(quote, end)) >= 0 and text.startswith(quote * 2, end):

@@ -38,12 +38,12 @@ def find_compared_columns(
     root = root if isinstance(root, exp.Query) else condition_tree(text, product)
     if root is None:  # then the server says what it does not understand
         return ()
-    origin = {**{one.lower(): one for one in columns}, **_renamed(root, columns)}
+    origin = {**{one.lower(): one for one in columns}, **_find_renamed(root, columns)}
     found: set[str] = set()
     while True:
         known = len(origin)
         for value, name in [*_values(root, origin), *_casts(root, types)]:
-            for other in _names_of(value):
+            for other in _list_names(value):
                 if other == _REFUSED:
                     found.add(name)
                 else:
@@ -81,7 +81,7 @@ def _casts(root: exp.Expr, types: Sequence[str]) -> Iterator[tuple[exp.Expr, str
             yield one, kind
 
 
-def _renamed(root: exp.Expr, columns: Sequence[str]) -> dict[str, str]:
+def _find_renamed(root: exp.Expr, columns: Sequence[str]) -> dict[str, str]:
     """The names that an alias gives to a table's columns: which is whose is not known here."""
     tables = [
         one for one in root.find_all(exp.Table, exp.Subquery) if isinstance(one.args.get("alias"), exp.TableAlias)
@@ -93,7 +93,7 @@ def _renamed(root: exp.Expr, columns: Sequence[str]) -> dict[str, str]:
     return dict.fromkeys(named, columns[0]) if columns else {}
 
 
-def _names_of(value: exp.Expr) -> Iterator[str]:
+def _list_names(value: exp.Expr) -> Iterator[str]:
     """The names under which a value goes on; `_REFUSED` where something looks its operator or function up by its type."""
     if isinstance(value, exp.Join):
         yield _REFUSED
@@ -153,16 +153,16 @@ def _results(child: exp.Expr, select: exp.Select, name: str) -> Iterator[str]:
             name = names[index] if index < len(names) and "*" not in names else _REFUSED
         if isinstance(parent, exp.Subquery) and isinstance(parent.parent, (exp.From, exp.Join, exp.Lateral)):
             place = parent.parent
-            yield from _aliased(place if isinstance(place, exp.Lateral) else parent, index, name)
+            yield from _list_aliases(place if isinstance(place, exp.Lateral) else parent, index, name)
             return
         node, parent = parent, parent.parent
     if isinstance(parent, exp.CTE):
-        yield from _aliased(parent, index, name)
+        yield from _list_aliases(parent, index, name)
     elif parent is not None and not isinstance(parent, exp.Exists):
-        yield from _names_of(node)
+        yield from _list_names(node)
 
 
-def _aliased(derived: exp.Expr, index: int, name: str) -> Iterator[str]:
+def _list_aliases(derived: exp.Expr, index: int, name: str) -> Iterator[str]:
     alias = derived.args.get("alias")
     columns = [one.name for one in alias.args.get("columns") or ()] if alias is not None else []
     yield columns[index] if index < len(columns) else name

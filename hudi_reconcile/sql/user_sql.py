@@ -112,7 +112,7 @@ def condition_tables(text: str, product: str) -> tuple[NamedTable, ...]:
     return tuple(replace(one, start=one.start - len(_AROUND)) for one in found if one.start >= len(_AROUND))
 
 
-def with_schemas(query: str, named: Sequence[NamedTable], schemas: Mapping[str, str]) -> str:
+def add_schemas(query: str, named: Sequence[NamedTable], schemas: Mapping[str, str]) -> str:
     """The query with a schema, already quoted, before each bare table for which there is one; not a letter else differs."""
     for one in reversed(named):
         if one.is_bare and one.text in schemas:
@@ -161,13 +161,13 @@ def _is_shared(table: exp.Table) -> bool:
             seen = parent.expressions if parent.args.get("recursive") else parent.expressions[: child.index]
         elif (shared := parent.args.get("with_")) is not None and child is not shared:
             seen = shared.expressions
-        if any(_folded(one.args["alias"].this) == _folded(table.this) for one in seen):
+        if any(_fold_name(one.args["alias"].this) == _fold_name(table.this) for one in seen):
             return True
         child, parent = parent, parent.parent
     return False
 
 
-def _folded(name: exp.Expr) -> str:
+def _fold_name(name: exp.Expr) -> str:
     return name.name if name.args.get("quoted") else name.name.lower()
 
 
@@ -186,7 +186,7 @@ def _lexical_fault(text: str, product: str, around: str = "") -> str:
     dialect = _dialect(product)
     try:
         # Within our SELECT, as at its start a name such as "lock" or "replace" would be read as a command.
-        tokens = [_moved(one, -len(around)) for one in sqlglot.tokenize(around + text, read=dialect)]
+        tokens = [_move_token(one, -len(around)) for one in sqlglot.tokenize(around + text, read=dialect)]
     except UNREAD:
         return f"has a string, a name or a comment that does not end; {_VIEW}"
     tokens = [one for one in tokens if one.start >= 0]
@@ -200,7 +200,7 @@ def _lexical_fault(text: str, product: str, around: str = "") -> str:
     return next(faults, "") or (f"nests [ ], or calls of types, too deep; {_VIEW}" if is_nested_deep(tokens) else "")
 
 
-def _moved(token: Token, by: int) -> Token:
+def _move_token(token: Token, by: int) -> Token:
     return Token(token.token_type, token.text, token.line, token.col, token.start + by, token.end + by, token.comments)
 
 

@@ -23,17 +23,17 @@ def window_predicate(dialect: Dialect, window: Window, columns: Columns) -> str 
     """Rows that lie in the window; None where the window takes every row."""
     parts = []
     if window.lower is not None:
-        parts.append(f"({_above(dialect, window.order, columns, window.lower)})")
+        parts.append(f"({_test_above(dialect, window.order, columns, window.lower)})")
     if window.upper is not None:
         alone = len(window.order.columns) == 1 and window.lower is not None  # NULL is not above it anyway
-        parts += _below(dialect, window.order, columns, window.upper, alone=alone)
+        parts += _test_below(dialect, window.order, columns, window.upper, alone=alone)
     return " and ".join(parts) or None
 
 
-def at_predicate(dialect: Dialect, order: Order, columns: Columns, value: Value) -> str:
+def equal_predicate(dialect: Dialect, order: Order, columns: Columns, value: Value) -> str:
     """Rows whose watermark is exactly this value."""
     same = _any(dialect, order, columns, "=", value)
-    return f"({same})" if len(order.columns) == 1 else f"({same}) and {_all(dialect, order, columns, '<=', value)}"
+    return f"({same})" if len(order.columns) == 1 else f"({same}) and {_test_all(dialect, order, columns, '<=', value)}"
 
 
 def place(dialect: Dialect, column: Column) -> str:
@@ -70,7 +70,7 @@ def ahead_query(
     at = dialect.quote("hr_at")
     inner = f"select {expression} as {at} from {table}{reads.where_clause(predicates)}"
     if rows is not None:
-        inner = dialect.limited(f"{inner} order by {at}", rows)
+        inner = dialect.limit_rows(f"{inner} order by {at}", rows)
     low, high, count = (dialect.quote(name) for name in ("hr_low", "hr_high", "hr_n"))
     summed = f"select min({at}) as {low}, max({at}) as {high}, count(*) as {count} from ({inner}) hr_p"
     counted = Column("hr_n", Kind.INTEGER, "bigint", bits=64, native="bigint")
@@ -79,7 +79,7 @@ def ahead_query(
     return f"select {reads.select_list(dialect, columns)} from ({summed}) hr_e", columns
 
 
-def _above(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:
+def _test_above(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:
     mark, more = edge.mark, ">=" if edge.inclusive else ">"
     if order.id_column is None or (mark.id is None and edge.inclusive):
         return _any(dialect, order, columns, more, mark.value)
@@ -89,15 +89,15 @@ def _above(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:
     return f"{_any(dialect, order, columns, '>', mark.value)} or (({same}) and {rest})"
 
 
-def _below(dialect: Dialect, order: Order, columns: Columns, edge: Edge, *, alone: bool) -> list[str]:
+def _test_below(dialect: Dialect, order: Order, columns: Columns, edge: Edge, *, alone: bool) -> list[str]:
     mark, less = edge.mark, "<=" if edge.inclusive else "<"
     if order.id_column is None or (mark.id is None and not edge.inclusive):
-        return [_all(dialect, order, columns, less, mark.value, alone=alone)]
+        return [_test_all(dialect, order, columns, less, mark.value, alone=alone)]
     name = dialect.quote(order.id_column)
     rest = "" if mark.id is None else f" or {name} {less} {_number(mark.id)}"
-    under = _all(dialect, order, columns, "<", mark.value, alone=alone)
+    under = _test_all(dialect, order, columns, "<", mark.value, alone=alone)
     return [
-        _all(dialect, order, columns, "<=", mark.value, alone=alone),
+        _test_all(dialect, order, columns, "<=", mark.value, alone=alone),
         f"(({under}) or {name} is null{rest})",
     ]
 
@@ -108,7 +108,9 @@ def _any(dialect: Dialect, order: Order, columns: Columns, operator: str, value:
     )
 
 
-def _all(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value, *, alone: bool = False) -> str:
+def _test_all(
+    dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value, *, alone: bool = False
+) -> str:
     places = [place(dialect, columns[name]) for name in order.columns]
     values = [literal(dialect, columns[name], value) for name in order.columns]
     tests = [f"{one} {operator} {limit}" for one, limit in zip(places, values, strict=True)]

@@ -74,17 +74,17 @@ def check(
         )
     ground = RuleContext(table, pin, edges.lake.read_rows(pin), compared, keys_folder)
     laps = Laps(edges.clock, job.job.name, "rules")
-    counted = _counted(job, edges, engine, ground)
+    counted = _count_failures(job, edges, engine, ground)
     rows = edges.lake.count_rows(pin)
     today = find_day(edges.clock.utc_micros())
     results = tuple(
         judge_rule(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
         for rule in job.rules.rules
     )
-    results = tuple(_named(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
+    results = tuple(_name_keys(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
     laps.end("rules")
     if not edges.lake.is_intact(pin):
-        results = tuple(_shifted(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
+        results = tuple(_doubt_result(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
     checkpoint = edges.lake.find_checkpoint()
     return TableResult(
         name=job.job.name,
@@ -112,7 +112,7 @@ def add_rules(result: TableResult, checked: TableResult) -> TableResult:
 # --- helpers ---
 
 
-def _counted(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext) -> Mapping[str, Measured]:
+def _count_failures(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext) -> Mapping[str, Measured]:
     on_batch = tuple(rule for rule in job.rules.rules if isinstance(rule.check, OnBatch))
     found = dict(engine.measure(ground.rows, on_batch)) if on_batch else {}
     for rule in on_batch:
@@ -145,7 +145,7 @@ def _is_masked(check: object, job: TableJob) -> bool:
 
 def _hides(columns: ColumnSettings, lake_name: str) -> bool:
     source = {lake: name for name, lake in columns.rename.items()}
-    return columns.masking.how(source.get(lake_name, lake_name), lake_name) is not None
+    return columns.masking.find_mask(source.get(lake_name, lake_name), lake_name) is not None
 
 
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:
@@ -162,7 +162,7 @@ def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleCon
             raise AssertionError(rule.kind)
 
 
-def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleContext) -> RuleResult:
+def _name_keys(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleContext) -> RuleResult:
     """The verdict with the keys of the failed rows; an error where they are not as many as were counted."""
     if result.status not in ("fail", "waived") or not result.failed_rows or not isinstance(rule.check, OnBatch):
         return result
@@ -173,14 +173,14 @@ def _named(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleConte
     except ReconcileError as error:
         return _error(result, error.message, error.fix)
     if keys is None:
-        return replace(result, notes=(*result.notes, f"its rows are counted, not named{_how(rule, ground)}"))
+        return replace(result, notes=(*result.notes, f"its rows are counted, not named{_advise_keys(rule, ground)}"))
     if keys.rows != result.failed_rows:
         why = f"Great Expectations counts {result.failed_rows} failed rows, a filter of the same rule finds {keys.rows}"
         return _error(result, why, "check again; if this persists, report it as a bug")
     return replace(result, keys=keys)
 
 
-def _how(rule: Rule, ground: RuleContext) -> str:
+def _advise_keys(rule: Rule, ground: RuleContext) -> str:
     key = ", ".join(ground.table.record_key)
     return f": select the key ({key}) in its query" if rule.kind == "sql" and key else ""
 
@@ -189,7 +189,7 @@ def _error(result: RuleResult, why: str, fix: str) -> RuleResult:
     return replace(result, status="error", failed_rows=0, judged_rows=0, why=why, fix=fix, waiver=None)
 
 
-def _shifted(result: RuleResult, rule: Rule) -> RuleResult:
+def _doubt_result(result: RuleResult, rule: Rule) -> RuleResult:
     """Rows were counted on a snapshot that changed meanwhile: no verdict on them can be relied on."""
     if result.status == "error" or not isinstance(rule.check, OnBatch | Total):
         return result
@@ -223,7 +223,7 @@ def drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, t
         return Measured(problem="there is no sweep of this table to look at", fix=fix)
     if compared.gap:
         return Measured(problem=f"run {compared.run_id} says nothing of the whole table: {compared.gap}", fix=fix)
-    age = _since(compared.ended_utc, now_micros)
+    age = _measure_age(compared.ended_utc, now_micros)
     if check.max_age is not None and age > check.max_age:
         why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {duration_text(check.max_age)}"
         return Measured(problem=why, fix=fix)
@@ -257,7 +257,7 @@ def total(check: Total, where: Summed) -> Measured:
         within = apart <= check.tolerance
     except InvalidOperation:
         raise UnverifiedError(f"the source's sum of {column.name} is no finite number", fix="look at it") from None
-    if where.masking.how(column.name, column.lake_name):
+    if where.masking.find_mask(column.name, column.lake_name):
         return Measured(int(not within), 1)
     detail = f"source {both.source.sum:f}, lake {in_lake.sum:f}, difference {apart:f}"
     return Measured(int(not within), 1, detail=detail, totals=both)
@@ -281,7 +281,7 @@ def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, 
 # --- helpers ---
 
 
-def _since(ended_utc: str, now_micros: int) -> timedelta:
+def _measure_age(ended_utc: str, now_micros: int) -> timedelta:
     if not ended_utc:
         return timedelta(0)
     return timedelta(microseconds=now_micros) - (datetime.fromisoformat(ended_utc) - _EPOCH)

@@ -15,7 +15,7 @@ from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet,
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn, agree, drop_columns, exclude_fix
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.tables.masking import masking_notes, shown_columns
-from hudi_reconcile.core.tables.partitions import PartitionScope, in_full
+from hudi_reconcile.core.tables.partitions import PartitionScope, list_whole_columns
 from hudi_reconcile.core.tables.schema_drift import Columns, changes
 from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
@@ -97,7 +97,7 @@ def tell_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
         found - typed,
         scope.dropped,
     )
-    unverified = (_altered(name) for name in sorted(found & typed - scope.left_out))
+    unverified = (_describe_altered(name) for name in sorted(found & typed - scope.left_out))
     listed = changes(Columns(declared, *known), job.columns.known)
     return replace(scope, schema=listed, unverified=(*scope.agreement.unverified, *unverified))
 
@@ -161,7 +161,7 @@ def settings_notes(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
 def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
     names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
-    in_paths = (*in_full(job.lake.partition_by), *scope.lake_table.partition_fields)
+    in_paths = (*list_whole_columns(job.lake.partition_by), *scope.lake_table.partition_fields)
     return masking_notes(job.columns.masking, names, shown_columns(scope.agreement, in_paths))
 
 
@@ -171,7 +171,7 @@ def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | N
     Findings show keys. A mask that hides nothing is a name that was mistyped, and the column that was meant is shown.
     """
     lake = () if lake_table is None else (column.name for column in lake_table.columns)
-    absent = job.columns.masking.absent((*(column.name for column in described.columns), *lake))
+    absent = job.columns.masking.name_absent((*(column.name for column in described.columns), *lake))
     if absent:
         raise UsageError(
             f"table {job.name}: mask names {absent}, which neither the source nor the lake has: it would hide nothing",
@@ -242,7 +242,7 @@ def _no_tolerance(name: str, kind: Kind | None, moving: tuple[str, ...], table: 
     return "" if kind in TOLERANCE_KINDS else "which holds no number"
 
 
-def _altered(name: str) -> Unverified:
+def _describe_altered(name: str) -> Unverified:
     return Unverified(
         "column",
         name,

@@ -47,7 +47,7 @@ def refuse_foreign(
     )
     if not job.lake.adopt:
         raise RefusedError(
-            f"{whose}, and it is not adopted. {_known_of(table, origin())}",
+            f"{whose}, and it is not adopted. {_describe_known(table, origin())}",
             fix=f"see what it is and what will be done: hudi-reconcile doctor -t {job.name}; then set "
             f"tables[{job.name}]: lake: {{adopt: true}}; or only sweep it: hudi-reconcile sweep -t {job.name}",
         )
@@ -57,7 +57,7 @@ def refuse_foreign(
     )
 
 
-def _known_of(table: LakeTable, origin: Origin) -> str:
+def _describe_known(table: LakeTable, origin: Origin) -> str:
     found = []
     if origin.streamer_checkpoint is not None:
         at = "" if origin.instant is None else f" of commit {origin.instant.completed}"

@@ -66,7 +66,7 @@ def refuse_changed_standing(job: TableJob, plan: Plan, now: SourceLineage) -> No
     """Raises RefusedError where the config has another filter than at the sweep, or the server another history."""
     pairs = (("source.where", WHERE, now.where), ("the server's timeline", TIMELINE, now.timeline))
     for what, name, found in pairs:
-        planned = plan.required(name)
+        planned = plan.find_requirement(name)
         if None not in (planned, found) and planned != found:
             raise RefusedError(
                 f"table {job.name}: {what} changed since the plan of run {plan.run_id}: planned {planned}, found {found}",
@@ -76,7 +76,7 @@ def refuse_changed_standing(job: TableJob, plan: Plan, now: SourceLineage) -> No
 
 
 def _refuse_gone_back(job: TableJob, plan: Plan, now: SourceLineage) -> None:
-    planned = plan.required(POSITION)
+    planned = plan.find_requirement(POSITION)
     if planned is not None and now.position is not None and is_rewound(planned, now.position):
         raise RefusedError(
             f"table {job.name}: the server's GTIDs do not reach as far as at the plan of run {plan.run_id}: it was set back",
@@ -86,7 +86,7 @@ def _refuse_gone_back(job: TableJob, plan: Plan, now: SourceLineage) -> None:
 
 def refuse_changed_schema(job: TableJob, plan: Plan, agreement: Agreement, accept: Collection[str]) -> None:
     """Raises RefusedError where the compared columns or their types are no longer those of the sweep."""
-    planned, found = plan.required(SCHEMA), schema_text(agreement)
+    planned, found = plan.find_requirement(SCHEMA), schema_text(agreement)
     if planned in (None, found) or "changed_schema" in accept:
         return
     before, now = (set(text.split("; ")) for text in (planned or "", found))

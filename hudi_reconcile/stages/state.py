@@ -62,7 +62,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
             kept = before.checkpoint
             blank = replace(blank, columns=kept.columns, dropped=kept.dropped, where=kept.where, timeline=kept.timeline)
             blank = replace(blank, as_of_micros=kept.as_of_micros, position=kept.position)
-        checkpoint = watermark.written(blank, mark)
+        checkpoint = watermark.write_mark(blank, mark)
         action = "reset" if value is None else "set"
         labels = {**job.labels("state"), "state": action, "by": by}
         instant = lake.mark(table, checkpoint, labels)
@@ -93,16 +93,16 @@ def _mark(job: TableJob, watermark: Watermark, value: str, source: Source, momen
     if bound is None:
         return Mark(head if watermark.kind is Kind.TEXT else _number(head), at_id)
     if watermark.by_version:
-        return _below(job, watermark, Mark(_number(head)), bound)
+        return _refuse_above_bound(job, watermark, Mark(_number(head)), bound)
     try:
         micros = watermark_micros(watermark.kind, head)
     except ValueError as error:
         example = watermark.text(Mark(bound))
         raise UsageError(f"--checkpoint: {error}", fix=f"write it like {example}, the safe bound of now") from None
-    return _below(job, watermark, Mark(micros, at_id), bound)
+    return _refuse_above_bound(job, watermark, Mark(micros, at_id), bound)
 
 
-def _below(job: TableJob, watermark: Watermark, mark: Mark, bound: int) -> Mark:
+def _refuse_above_bound(job: TableJob, watermark: Watermark, mark: Mark, bound: int) -> Mark:
     if rank(Mark(mark.value)) >= rank(Mark(bound)):
         raise RefusedError(
             f"table {job.name}: --checkpoint lies at or above the safe bound {watermark.text(Mark(bound))}: "

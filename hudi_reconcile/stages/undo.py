@@ -73,7 +73,7 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         _tell_of_merged(work, find_merging(edges.lake, commits))
         for one in commits:
             if one.undone is not None:
-                _told_before(work, one, one.undone)
+                _describe_earlier_undo(work, one, one.undone)
         left = [one for one in commits if one.undone is None]
         return _take_all_back(work, left) or _result(work, again=not left)
 
@@ -110,7 +110,7 @@ def _tell_of_merged(work: _Undo, merged: Collection[Instant]) -> None:
         work.others = _OWN
 
 
-def _told_before(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
+def _describe_earlier_undo(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
     """What an earlier undo of the same commit did, by what its own commit tells."""
     counts = dict(commit.undone_counts or {})
     written = counts.pop(WRITTEN, 0)
@@ -118,13 +118,13 @@ def _told_before(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
         work.notes.append(f"commit {undone.completed} of an earlier version does not tell how many rows it took back")
     pin, _ = pin_lake(work.edges.lake)
     if pin.instant == undone:  # nobody came since, so what is still as the apply left it was not taken back
-        counts["failed"] = min(_still_there(work, commit), written)
+        counts["failed"] = min(_count_still_there(work, commit), written)
     work.rows.update({**counts, "applied_before": written - counts.get("failed", 0)})
     work.instants.append(undone.completed)
     work.plans.append(commit.plan_id)
 
 
-def _still_there(work: _Undo, commit: PlanCommits) -> int:
+def _count_still_there(work: _Undo, commit: PlanCommits) -> int:
     """How many rows are as the apply left them; 0 where the lake's history cannot tell, and the counts alone are believed."""
     try:
         found = work.edges.lake.prepare_undo(commit.instant, work.table, 0)
@@ -141,7 +141,7 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
         raise RefusedError(f"table {work.job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
     read_seq = max(work.edges.source.read_moment().clock_micros, at.checkpoint.read_seq + 1)
     found = lake.prepare_undo(commit.instant, work.table, read_seq)
-    rows = _counted(found)
+    rows = _count_taken_back(found)
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
     labels[COUNTS] = counts_text(rows)
     # What a word of --accept took over is given back too: the word is asked for again.
@@ -180,7 +180,7 @@ def _give_word_back(work: _Undo, now: Checkpoint, carried: Checkpoint) -> None:
     )
 
 
-def _counted(found: TakenBack) -> Counter[str]:
+def _count_taken_back(found: TakenBack) -> Counter[str]:
     counted: Counter[str] = Counter()
     for (action, status), rows in found.counts.items():
         counted[_UPSERTS if action == "upsert" else _DELETES] += rows

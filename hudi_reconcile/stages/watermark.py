@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.pull.cursor import Mark, Number, Order, Value, bound_for, watermark_text
+from hudi_reconcile.core.pull.cursor import Mark, Number, Order, Value, cut_bound, watermark_text
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, WATERMARK_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Moment, SourceTable, is_behind, is_older
@@ -73,7 +73,7 @@ class Watermark:
             return None
         offset = offset_at(moment.bound_micros)
         return min(
-            bound_for(c.kind, moment.bound_micros, zone_offset_micros=offset, precision=c.precision)
+            cut_bound(c.kind, moment.bound_micros, zone_offset_micros=offset, precision=c.precision)
             for c in self.columns
         )
 
@@ -83,7 +83,7 @@ class Watermark:
             return "every transaction below this number has ended"
         return moment.bound_why if self.has_clock or not self.moving else None
 
-    def now(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
+    def read_clock(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
         """The watermark's own clock now; None without one."""
         if not self.has_clock:
             return None
@@ -92,7 +92,7 @@ class Watermark:
 
     def horizon(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
         """A day after now: nothing above it can be waited for. None without a clock."""
-        now = self.now(moment, offset_at)
+        now = self.read_clock(moment, offset_at)
         return None if now is None else now + _DAY_MICROS
 
     def text(self, mark: Mark | None) -> str | None:
@@ -104,7 +104,7 @@ class Watermark:
             shown = watermark_text(self.kind, mark.value)
         return shown if mark.id is None else f"{shown}, {_plain(mark.id)}"
 
-    def reached(self, checkpoint: Checkpoint | None) -> Mark | None:
+    def find_reached(self, checkpoint: Checkpoint | None) -> Mark | None:
         """How far pulls by these columns are complete; None where nothing with a watermark was pulled."""
         if checkpoint is None or not self.continues(checkpoint):
             return None
@@ -127,7 +127,7 @@ class Watermark:
         """The incrementing column's name."""
         return None if self.id_column is None else self.id_column.name
 
-    def written(self, checkpoint: Checkpoint, mark: Mark | None) -> Checkpoint:
+    def write_mark(self, checkpoint: Checkpoint, mark: Mark | None) -> Checkpoint:
         """The checkpoint with this mark in it."""
         named = replace(checkpoint, watermark=self.names, incrementing=self.id_name, text=self.text(mark))
         if mark is None:
@@ -203,7 +203,7 @@ def replica_lag(
     replayed, kept = moment.replayed_micros, None if checkpoint is None else checkpoint.checkpoint
     if moment.stopped or replayed is None or kept is None:
         return moment.stopped
-    shown, mark = watermark_text(Kind.TIMESTAMPTZ, replayed), watermark.reached(kept)
+    shown, mark = watermark_text(Kind.TIMESTAMPTZ, replayed), watermark.find_reached(kept)
     if watermark.has_clock and mark is not None and isinstance(mark.value, int):
         here = replayed if watermark.kind is Kind.TIMESTAMPTZ else replayed + offset_at(replayed)
         brought = f"rows up to {watermark.text(mark)}" if is_behind(mark.value, here) else ""

@@ -159,7 +159,7 @@ def reference_sums_apart(_: World) -> None:
 
 
 def spark_texts(world: World) -> None:
-    found = canonical_text.add_texts(world.rows(), ITEMS, columns.values_of("lake", ITEMS), "id").collect()
+    found = canonical_text.add_texts(world.rows(), ITEMS, columns.name_columns("lake", ITEMS), "id").collect()
     assert [list(row)[1:] for row in sorted(found, key=lambda row: int(row["id"]))] == reference_texts()
 
 
@@ -201,7 +201,7 @@ def spark_segments(world: World) -> None:
     frame = world.spark.createDataFrame([(key,) for key in KEYS], "k0 bigint").coalesce(1)
     for cut in CUTS:
         rows = columns.add_segment(frame.select("k0"), _shape((), cut)).collect()
-        assert {row["k0"]: row["segment"] for row in rows} == {key: cut.segment_of(key) for key in KEYS}
+        assert {row["k0"]: row["segment"] for row in rows} == {key: cut.find_segment(key) for key in KEYS}
 
 
 def _alike_above() -> tuple[int, int]:

@@ -153,11 +153,11 @@ MUTANTS_PLANTED = (
            lambda item, v: f"date_trunc('millisecond', {v})"
            if item.column.kind is Kind.TIMESTAMP else equality.canonical_value(item, v),
            "stream_values"),
-    Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_signed",
+    Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_write_sign",
            lambda text: f"case when {text} is not null then concat(case when startswith(cast({text} as string), '-')"
                         f" then '-' else '' end, cast({text}_b as string)) end",
            "spark_texts"),
-    Mutant("canonical text: double as Java writes it", canonical_text, "_signed",
+    Mutant("canonical text: double as Java writes it", canonical_text, "_write_sign",
            lambda text: f"cast({text} as string)", "spark_texts"),
     Mutant("canonical text: exponent of the logarithm unchecked", canonical_text, "_bits",
            lambda text: {f"{text}_b": f"cast({text}_m as bigint) + ({text}_e + 1022) * {1 << 52}L"},
@@ -165,7 +165,7 @@ MUTANTS_PLANTED = (
     Mutant("canonical text: microseconds cut", equality, "_cut_micros",
            lambda _, micros: f"({micros} - pmod({micros}, 1000))", "spark_texts"),
     Mutant("canonical text: timestamps by the session's zone", equality, "_cut_micros", _own_zone, "spark_texts"),
-    Mutant("canonical text: decimal with an exponent", columns, "_fixed", lambda text, _: text, "spark_texts"),
+    Mutant("canonical text: decimal with an exponent", columns, "_write_fixed", lambda text, _: text, "spark_texts"),
     Mutant("canonical text: padding of char kept", canonical_text, "canonical_value",
            _by_kind(Kind.CHAR, lambda v: v), "spark_texts"),
     Mutant("canonical text: upper-case uuid kept", canonical_text, "canonical_value",

@@ -117,7 +117,7 @@ def check_floor(case: Case) -> None:
     with engine_of(case) as engine:
         assert engine.digests is not None
         values = " union all ".join(f"select {edge} as n" for edge in EDGES)
-        rows = engine.rows(f"select n, {engine.digests.floored('n', 37)} as down from ({values}) hr_n")
+        rows = engine.rows(f"select n, {engine.digests.divide_down('n', 37)} as down from ({values}) hr_n")
     assert {int(row["n"]): int(row["down"]) for row in rows} == {edge: edge // 37 for edge in EDGES}
 
 
@@ -143,7 +143,7 @@ def check_digests(case: Case, cut: Segmentation = RANGES) -> None:
         ids = [row["id"] for row in engine.rows(f"select id from {cells_of(engine)} where {buckets} order by id")]
     texts = expected_texts(case.product, items)
     segments = [
-        cut.segment_of(n) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(n)], cut.count)
+        cut.find_segment(n) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(n)], cut.count)
         for n in range(len(texts))
     ]
     right = canonical_text.sum_digests((s, canonical_text.row_digest(t)) for s, t in zip(segments, texts, strict=True))

@@ -144,9 +144,9 @@ class ComparerContract:
         found = ground.port.count_one_sided(ground.port.find_candidates(look(ground), ALL))
 
         late, deleted, others = (4, 13), (7, 12), (5, 6, 8, 14)
-        assert set(found) == {CUT.segment_of(key) for key in (*late, *deleted, *others)}
+        assert set(found) == {CUT.find_segment(key) for key in (*late, *deleted, *others)}
         for segment, held in found.items():
-            expected = [sum(CUT.segment_of(key) == segment for key in keys) for keys in (late, deleted)]
+            expected = [sum(CUT.find_segment(key) == segment for key in keys) for keys in (late, deleted)]
             assert [held.source_rows, held.lake_rows] == expected, segment
 
     def test_judgement_tells_drift_from_what_heals_moves_or_will_be_pulled(self, ground: ComparerGround) -> None:

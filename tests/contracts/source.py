@@ -68,7 +68,7 @@ class SourceContract:
     def test_segments_of_key_ranges_are_read_and_counted_alone(
         self, ground: SourceGround, segments: tuple[int, ...]
     ) -> None:
-        wanted = in_order([row for row in ROWS if RANGES.segment_of(row[0]) in segments])
+        wanted = in_order([row for row in ROWS if RANGES.find_segment(row[0]) in segments])
 
         assert held_in(ground, RANGES, *segments) == wanted
         assert ground.port.count_rows(ground.port.describe(), RANGES, SegmentSet.of(segments)) == len(wanted)

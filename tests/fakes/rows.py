@@ -83,4 +83,4 @@ def spread_bits(text: str) -> int:
 
 def segment_of(cut: Segmentation, key: tuple[Any, ...]) -> int:
     """The segment that a key falls into: a hash of the fakes' own, whatever the cut calls it."""
-    return cut.segment_of(key[0]) if isinstance(cut, RangeSegments) else crc32(repr(key).encode()) % cut.count
+    return cut.find_segment(key[0]) if isinstance(cut, RangeSegments) else crc32(repr(key).encode()) % cut.count

@@ -139,7 +139,7 @@ class FakeSource:
                 raise SourceError("column xmin does not exist", fix="none")
             held: dict[int, list[int]] = {}
             for row in self._now().values():
-                held.setdefault(cut.segment_of(row["id"]), []).append(spread_bits(str(row["xmin"])))
+                held.setdefault(cut.find_segment(row["id"]), []).append(spread_bits(str(row["xmin"])))
             return tuple(SegmentVersions(one, len(marks), sum(marks)) for one, marks in sorted(held.items()))
 
         return RowVersions(Standing({"server": self.identity, **self.version_facts}, self.transaction), "", read)

@@ -156,7 +156,7 @@ class Beside:
     def _never_steps_back(self, theirs: Mapping[int, tuple[str, str]]) -> None:
         """In the snapshot of every commit each key is there once; what the second writer wrote stays until it is swept."""
         path = str(self.project.lake)
-        done = sorted(Timeline(self.spark, path).completed(), key=lambda one: one.completed or "")
+        done = sorted(Timeline(self.spark, path).list_completed(), key=lambda one: one.completed or "")
         seen = [
             by_key(
                 [

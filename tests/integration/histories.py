@@ -160,7 +160,7 @@ class RealPlayed:
         """All of them, each read as a reader of that instant sees it, once."""
         if self.project.lake.exists():
             line = Timeline(self.spark, self.settings.lake.path)
-            done = sorted(line.completed(), key=lambda one: one.completed or "")
+            done = sorted(line.list_completed(), key=lambda one: one.completed or "")
             self.known += [self._commit(line, one) for one in done[len(self.known) :]]
         return self.known
 

@@ -98,7 +98,7 @@ def note_of(image: dict[str, str] | None) -> str | None:
 
 
 def instants(spark: SparkSession, lake: Path) -> list[str]:
-    return sorted(str(one.completed) for one in Timeline(spark, str(lake)).completed())
+    return sorted(str(one.completed) for one in Timeline(spark, str(lake)).list_completed())
 
 
 MODES = {f"{kind}, {mode or 'no log'}": (options, mode) for kind, options, mode in HISTORIES}
@@ -223,7 +223,7 @@ def test_changes_that_a_stream_left_as_rows_of_flinks_changelog_are_told_net_by_
 def newest_commit(spark: SparkSession, lake: Path) -> dict[str, Any]:
     """What the timeline has of the commit that completed last."""
     line = Timeline(spark, str(lake))
-    found: dict[str, Any] = json.loads(line.commit_json(max(line.completed(), key=lambda one: str(one.completed))))
+    found: dict[str, Any] = json.loads(line.commit_json(max(line.list_completed(), key=lambda one: str(one.completed))))
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.app.doctor.lake import writers_at
+from hudi_reconcile.app.doctor.lake import find_writers
 from tests.integration.foreign import Maker, version_of
 from tests.integration.project import in_lake
 from tests.integration.test_foreign_tables import COMPLEX, REST, adopted, repaired, stays_its_own
@@ -40,7 +40,7 @@ def test_clustering_that_is_planned_in_version_6_is_no_writer_and_what_it_will_n
     assert (denied.code, denied.table["error"]["type"]) == (3, "LakeError"), denied
     assert "HoodieClusteringUpdateException" in denied.table["error"]["message"]
     assert dict(in_lake(spark, project, "order_id", "note"))[2] == "n2"
-    assert writers_at(project.lake).without_heartbeat == ()
+    assert find_writers(project.lake).without_heartbeat == ()
     assert (len(planned(project.lake)), version_of(project)) == (1, "6")
 
 

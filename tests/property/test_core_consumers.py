@@ -17,12 +17,12 @@ from hudi_reconcile.core.changes.consumers import (
     advance_position,
     check_name,
     check_place,
-    chunks_of,
     chunks_out,
+    cut_chunks,
     deliveries,
     measure_lag,
+    move_position,
     parse_position,
-    position_at,
     position_text,
 )
 from hudi_reconcile.core.changes.queries import QueryType, answer, apply_changes
@@ -117,7 +117,7 @@ def test_consumer_that_is_told_to_begin_earlier_again_still_ends_with_the_target
         finally:
             told = stamp(random.randint(0, number(consumer.position.instant)))
             if consumer.position.pending is None:
-                consumer.position = position_at(consumer.position, told, done, None)
+                consumer.position = move_position(consumer.position, told, done, None)
     consumer.kills = 0
     consumer.call(len(writes))
 
@@ -131,7 +131,7 @@ def test_consumer_begins_at_the_last_commit_before_where_it_is_told_to_so_that_i
     cut = Cut(stamp(4), "older commits are archived")
     new = ConsumerPosition("c", "upsert")
 
-    begun = {after: position_at(new, stamp(after), done, cut) for after in (4, 5, 6, 7, 8, 9)}
+    begun = {after: move_position(new, stamp(after), done, cut) for after in (4, 5, 6, 7, 8, 9)}
 
     assert {after: number(one.instant) for after, one in begun.items()} == {4: 4, 5: 4, 6: 6, 7: 6, 8: 8, 9: 8}
     for one in begun.values():
@@ -143,8 +143,8 @@ def test_consumer_with_a_delivery_under_way_does_not_begin_before_its_end() -> N
     under_way = ConsumerPosition("c", "min-delta", stamp(2), stamp(6))
 
     with pytest.raises(UsageError, match="same range must come again first"):
-        position_at(under_way, stamp(4), completed(8), None)
-    assert position_at(under_way, stamp(6), completed(8), None) == ConsumerPosition("c", "min-delta", stamp(6))
+        move_position(under_way, stamp(4), completed(8), None)
+    assert move_position(under_way, stamp(6), completed(8), None) == ConsumerPosition("c", "min-delta", stamp(6))
 
 
 def completed(count: int) -> list[Commit]:
@@ -210,7 +210,7 @@ def test_name_that_is_no_file_name_is_refused(name: str) -> None:
 
 @given(counts=st.lists(st.integers(0, 40), max_size=12), most=st.integers(1, 20))
 def test_chunks_hold_each_change_once_in_order_and_no_more_than_allowed(counts: list[int], most: int) -> None:
-    chunks = chunks_of(counts, most)
+    chunks = cut_chunks(counts, most)
 
     # A share of a commit is not empty, and holds what its keys' hash gives it: here the same of each.
     rows = [sum(counts[one.first : one.end]) / one.shares for one in chunks]

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.sweep.drift import changes_between
+from hudi_reconcile.core.sweep.drift import compare_findings
 
 FINDINGS = st.dictionaries(
     st.tuples(st.sampled_from(["deleted", "regressed"]), st.integers(0, 20) | st.sampled_from(["0", "1", "é"])),
@@ -30,7 +30,7 @@ def test_findings_are_gained_kept_or_lost_by_kind_and_key_whatever_their_values(
 ) -> None:
     earlier, later = lines(before, reverse=True), lines(after)
 
-    found = list(changes_between(lambda: earlier, later))
+    found = list(compare_findings(lambda: earlier, later))
 
     told = {change: [one.line for one in found if one.change == change] for change in ("gained", "kept", "lost")}
     assert told == {

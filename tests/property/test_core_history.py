@@ -355,7 +355,7 @@ def test_histories_find_a_planted_bug(mutant: str) -> None:
 # Rules that are taken out of the code of the stages: the function, its edits, and what the histories say then.
 EDITS: dict[str, tuple[Callable[..., Any], Edits, str]] = {
     "delete of a row that every read of the apply lacked": (
-        apply._rechecked, (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
+        apply._recheck_plan, (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),), "I4:",
     ),
     "plan after a read that lost rows": (sweep.sweep, ((" and not found.missed_rows", ""),), "planned against"),
     "plan written twice": (recovery.find_done_parts, (("if one.last", "if False"),), "I3:|I5:"),
@@ -380,7 +380,9 @@ def test_histories_find_a_rule_that_is_taken_out(rule: str, monkeypatch: pytest.
 
 def test_histories_find_deletes_after_an_incomplete_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_looks, "count_before", _no_count)
-    monkeypatch.setattr(two_looks, "_surveyed", lambda sides, pin, _: (two_looks._digests(sides, pin, None), None, ()))
+    monkeypatch.setattr(
+        two_looks, "_digest_beside_survey", lambda sides, pin, _: (two_looks._digests(sides, pin, None), None, ())
+    )
 
     with pytest.raises(AssertionError, match="planned"):
         run(DeletesAfterAnIncompleteRead, examples=3_000, find_only=True)

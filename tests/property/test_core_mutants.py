@@ -38,7 +38,7 @@ MUTANTS = {
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
     ),
     "source before lake at recheck": Mutant(
-        apply._rechecked,
+        apply._recheck_plan,
         (
             (
                 "    pin, checkpoint",
@@ -49,7 +49,7 @@ MUTANTS = {
         test_apply.test_keys_are_read_again_lake_first_before_anything_is_written,
     ),
     "no checkpoint in our commit": Mutant(
-        commits._carried,
+        commits._carry_checkpoint,
         (("if earlier is None:", "if True:"),),
         test_apply.test_commit_carries_the_pulls_checkpoint_on_and_raises_the_read_sequence,
     ),
@@ -67,7 +67,7 @@ MUTANTS = {
         test_sweep.test_read_that_lost_rows_is_unverified_and_plans_nothing,
     ),
     "the deletes' keys are not asked for": Mutant(
-        apply._rechecked,
+        apply._recheck_plan,
         (("recheck_deletes(sides, rechecked, work.touched)", "(rechecked, ())"),),
         test_absence.test_delete_of_a_row_that_came_back_after_the_sweep_and_that_the_recheck_missed_has_moved,
     ),
@@ -117,7 +117,7 @@ MUTANTS = {
         test_apply_again.test_plan_that_was_undone_is_refused,
     ),
     "word kept though rows were not written": Mutant(
-        commits._taken_over,
+        commits._accept_lineage,
         (("if words and not whole:", "if False:"), ("whole = ", "whole = True or "),),
         test_standing.test_word_for_another_filter_is_taken_over_with_the_deletes_and_for_another_history_with_everything,
     ),

@@ -17,8 +17,8 @@ from hudi_reconcile.core.tables.partitions import (
     IsEmpty,
     PathField,
     PathRule,
+    build_near,
     escape_value,
-    near,
     scope_of_paths,
     unescape_value,
 )
@@ -87,7 +87,7 @@ def holds(condition: Condition, value: Any) -> bool:
 def test_row_is_never_left_out_of_its_own_partition(found: tuple[PathRule, tuple[Any, ...]]) -> None:
     rule, values = found
 
-    conditions = near(rule, (path_of(rule, values),))
+    conditions = build_near(rule, (path_of(rule, values),))
 
     if conditions is not None:
         by_column = {one.column.name: value for one, value in zip(rule.fields, values, strict=True)}

@@ -58,11 +58,11 @@ def holders(found: Parts, key: KeyValue | None) -> list[int]:
 def test_every_number_belongs_to_exactly_one_part(found: Statistics, limits: Limits, key: int | None) -> None:
     parts = plan(found, limits, columns=8, can_hash=False)
 
-    assert holders(parts, key) == [parts.part_of(key)]
+    assert holders(parts, key) == [parts.find_part(key)]
     assert [part.nulls for part in parts.parts].count(True) == 1
     for part in parts.parts:
         for edge in (part.low, part.high):
-            assert edge is None or holders(parts, edge) == [parts.part_of(edge)]
+            assert edge is None or holders(parts, edge) == [parts.find_part(edge)]
 
 
 @example(Statistics(500_001, "", bounds=(b"",), common=((b"", 5e-324),)), Limits(1, 1), None)
@@ -70,7 +70,7 @@ def test_every_number_belongs_to_exactly_one_part(found: Statistics, limits: Lim
 def test_every_text_belongs_to_exactly_one_part(found: Statistics, limits: Limits, key: bytes | None) -> None:
     parts = plan(found, limits, columns=8, can_hash=False)
 
-    assert holders(parts, key) == [parts.part_of(key)]
+    assert holders(parts, key) == [parts.find_part(key)]
 
 
 @given(found=statistics(numbers), limits=limits, can_hash=st.booleans(), can_range=st.booleans())

@@ -54,7 +54,7 @@ def inside(key: int | None, part: KeyRange) -> bool:
 @given(cuts(), keys)
 @example(RangeSegments("id", LEAST, 2**64, 1), LEAST)
 def test_key_lies_in_one_segment_and_inside_its_bounds(cut: RangeSegments, key: int | None) -> None:
-    segment = cut.segment_of(key)
+    segment = cut.find_segment(key)
 
     assert 0 <= segment <= cut.count
     if key is None:
@@ -80,7 +80,7 @@ def test_reading_some_segments_reads_their_rows_once_and_no_others(
 
     found = [part for part in ranges(cut, chosen) if inside(key, part)]
 
-    assert len(found) == int(cut.segment_of(key) in chosen.ids)
+    assert len(found) == int(cut.find_segment(key) in chosen.ids)
 
 
 @given(cuts(), st.integers(-1, 50), keys)
@@ -120,7 +120,7 @@ def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wante
     times = sum(low <= key <= last for low, last in zip(lows, lasts, strict=True)) if key is not None else 0
     if key is None:
         times = sql.count('"id" is null')
-    assert times == int(cut.segment_of(key) in chosen.ids)
+    assert times == int(cut.find_segment(key) in chosen.ids)
 
 
 @given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))
@@ -141,7 +141,7 @@ def test_rows_of_some_segments_are_counted_once_each(
         database.executemany('insert into "t" values (?)', [(key,) for key in found])
         counts = [database.execute(sql).fetchone()[0] for sql in statements]
     database.close()
-    assert sum(counts) == sum(cut.segment_of(key) in chosen.ids for key in found)
+    assert sum(counts) == sum(cut.find_segment(key) in chosen.ids for key in found)
 
 
 LONGEST_CHARACTERS = 100_000

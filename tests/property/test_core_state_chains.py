@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.changes.file_history import FileState, StateChain, link_states
 from hudi_reconcile.core.changes.range import Commit, FileGroup
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.changes.read_points import looks_of
+from hudi_reconcile.lake.changes.read_points import list_looks
 
 History = tuple[list[Commit], list[Commit], list[Commit]]  # writes, services, asked writes
 GROUPS = (("p", "a"), ("p", "b"), ("q", "a"))
@@ -105,7 +105,7 @@ def test_no_fewer_moments_could_show_all_the_states_and_reading_in_pairs_takes_n
     assert len(moments) == fewest
     # Pairs are read as a commit was written, and not after a service of that state, which may take a moment of its own.
     if not history[1]:
-        assert len(moments) <= len({look[0] for look in looks_of(history[2], done_of(history), None)})
+        assert len(moments) <= len({look[0] for look in list_looks(history[2], done_of(history), None)})
 
 
 def chains(history: History, archived: str | None) -> tuple[StateChain, ...]:

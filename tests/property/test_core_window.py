@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.pull.cursor import (
     Mark,
     Order,
-    bound_for,
+    cut_bound,
     holds,
     is_empty,
     next_checkpoint,
@@ -60,7 +60,7 @@ def test_bound_in_the_watermarks_precision_lies_above_no_value_that_may_still_co
 ) -> None:
     """A row that commits at or after the bound gets its time cut (or rounded up) to the precision: it must not be below."""
     step = 10 ** (6 - precision)
-    bound = bound_for(Kind.TIMESTAMP, utc, zone_offset_micros=offset, precision=precision)
+    bound = cut_bound(Kind.TIMESTAMP, utc, zone_offset_micros=offset, precision=precision)
     still_to_come = max(utc, later) + offset
 
     assert still_to_come // step * step >= bound
@@ -69,7 +69,7 @@ def test_bound_in_the_watermarks_precision_lies_above_no_value_that_may_still_co
 
 @given(micros, st.integers(-DAY, DAY), micros)
 def test_bound_of_a_date_lies_above_no_day_that_may_still_come(utc: int, offset: int, later: int) -> None:
-    bound = bound_for(Kind.DATE, utc, zone_offset_micros=offset, precision=None)
+    bound = cut_bound(Kind.DATE, utc, zone_offset_micros=offset, precision=None)
 
     assert (max(utc, later) + offset) // DAY * DAY >= bound
 

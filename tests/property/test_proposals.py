@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import parse_config
 from hudi_reconcile.config.overlay import NO_OVERLAY
-from hudi_reconcile.config.proposals import legal_name, proposed_files, read_base, shown, source_text, spell
+from hudi_reconcile.config.proposals import legal_name, proposed_files, read_base, show_line, source_text, spell
 from hudi_reconcile.config.secrets import Template, read_text_file
 from hudi_reconcile.config.yaml_document import read_document
 from hudi_reconcile.core.source.proposal import CatalogColumn, CatalogTable, UniqueKey, name_tables, propose_table
@@ -55,7 +55,7 @@ def test_text_is_read_back_as_it_was_spelled_and_never_as_a_reference(text: str)
         found = read_document(document)
         assert found.problems == []
         assert "".join(map(str, Template.parse(found.values[0]).parts)) == text  # type: ignore[index]
-    assert read_document(f"a: 1  # {shown(text)}\nb: 2\n").values == {"a": 1, "b": 2}
+    assert read_document(f"a: 1  # {show_line(text)}\nb: 2\n").values == {"a": 1, "b": 2}
 
 
 @given(st.lists(tables(), min_size=1, max_size=4))

@@ -43,10 +43,10 @@ PLACES = (
     Place("when the first page's rows are held and not counted", pull_reads, "count_staged"),
     Place("after the first page is read", TableSource, "stage_rows", after=True),
     Place("before the table is made", HudiLake, "create"),
-    Place("after a commit, before anybody knows", commit, "_landed"),
+    Place("after a commit, before anybody knows", commit, "_find_landed"),
     Place("before the second page is read", TableSource, "stage_rows", nth=2),
     Place("before a page is written to a table that is there", HudiLake, "upsert"),
-    Place("after the second commit, before anybody knows", commit, "_landed", nth=2),
+    Place("after the second commit, before anybody knows", commit, "_find_landed", nth=2),
     Place("after the last page, before the result is written", RunFolder, "write_result"),
 )
 

@@ -97,7 +97,7 @@ class Database:
     @property
     def url(self) -> str:
         """SQLAlchemy URL with the password."""
-        return self.server.url_of(self.name)
+        return self.server.build_url(self.name)
 
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
         """A psycopg connection, for a transaction that a test keeps open; the caller closes it."""

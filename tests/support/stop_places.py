@@ -26,26 +26,26 @@ from tests.support.kill_places import Place, ending
 
 PLACES: Mapping[str, Place] = {
     "sweep of the second table": Place("sweep", sweep, "look_until_settled", nth=2),
-    "second commit, before anybody knows": Place("commit", commit, "_landed", nth=2, after=True),
+    "second commit, before anybody knows": Place("commit", commit, "_find_landed", nth=2, after=True),
 }
 
 # Of `run --apply` over ten tables, of which the first, the fifth and the last pull a row and correct one: two commits each.
 NIGHT: tuple[Place, ...] = (
     Place("before Spark starts", run, "work_through"),
     Place("first table: before the pull reads", TableSource, "stage_rows"),
-    Place("first table: the pull's commit landed, before anybody knows", commit, "_landed", after=True),
+    Place("first table: the pull's commit landed, before anybody knows", commit, "_find_landed", after=True),
     Place("first table: before the sweep looks", sweep, "look_until_settled"),
     Place("first table: its plan was written", RunFolder, "write_plan", after=True),
     Place("first table: before the corrections are written", HudiLake, "correct"),
-    Place("first table: the corrections landed, before anybody knows", commit, "_landed", nth=2, after=True),
+    Place("first table: the corrections landed, before anybody knows", commit, "_find_landed", nth=2, after=True),
     Place("first table: before they are verified", apply, "look_until_settled"),
     Place("first table: done, before its result is kept", Draft, "keep_table"),
     Place("first table: its result was kept", Draft, "keep_table", after=True),
     Place("fifth table: before the pull reads", TableSource, "stage_rows", nth=5),
-    Place("fifth table: the pull's commit landed, before anybody knows", commit, "_landed", nth=3, after=True),
+    Place("fifth table: the pull's commit landed, before anybody knows", commit, "_find_landed", nth=3, after=True),
     Place("fifth table: before the sweep looks", sweep, "look_until_settled", nth=5),
     Place("fifth table: before the corrections are written", HudiLake, "correct", nth=2),
-    Place("fifth table: the corrections landed, before anybody knows", commit, "_landed", nth=4, after=True),
+    Place("fifth table: the corrections landed, before anybody knows", commit, "_find_landed", nth=4, after=True),
     Place("fifth table: done, before its result is kept", Draft, "keep_table", nth=5),
     Place("last table: its result was kept", Draft, "keep_table", nth=10, after=True),
     Place("before the result of the run is written", RunFolder, "write_result"),

@@ -35,7 +35,7 @@ DATABASE = KnownDatabase(
     "dialect.py": '''"""Toy's SQL: PostgreSQL's, with its own quotes and its own way to take the first rows."""
 
 from hudi_reconcile.databases.postgres.dialect import (
-    bytes_literal, exact, hash_predicate, literal, ranges_query, says, text, uncarried,
+    bytes_literal, exact, hash_predicate, literal, ranges_query, says, text, find_uncarried,
 )
 
 NAME = "toy"
@@ -50,13 +50,13 @@ def read(column):
     return quote(column.name)
 
 
-def limited(select, rows):
+def limit_rows(select, rows):
     return f"{select} fetch first {rows} rows only"
 ''',
     "digests.py": '''"""Toy digests its own rows as PostgreSQL does."""
 
 from hudi_reconcile.databases.postgres.digests import (
-    absent, filler, floored, joined, md5_number, octets, remainder, unmerged, version_facts, version_number,
+    write_null_test, filler, divide_down, join_texts, md5_number, octets, remainder, keep_apart, version_facts, version_number,
 )
 from hudi_reconcile.databases.toy import dialect
 

@@ -94,7 +94,7 @@ jars = request_session(config).jars
 print(json.dumps({
     "engine": type(engine).__name__,
     "place": engine.place,
-    "rows": engine.dialect.limited(rows_query(engine.dialect, "t", (note,), ()), 3),
+    "rows": engine.dialect.limit_rows(rows_query(engine.dialect, "t", (note,), ()), 3),
     "text": engine.digests.canonical(ComparedColumn(0, note, "string")),
     "spark": [target.url, dict(target.properties), target.proof],
     "jars": [jar.file_name for jar in plan_jars(jars, locked_jars(), ()).missing],

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from hudi_reconcile.app.connections import open_engine_for_doctor, reader_of, request_session
+from hudi_reconcile.app.connections import build_reader, open_engine_for_doctor, request_session
 from hudi_reconcile.app.doctor.catalog import catalog_checks
 from hudi_reconcile.app.doctor.lake import (
     folder_check,
@@ -171,7 +171,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     described: dict[str, SourceTable] = {}
     secret = config.source.password
     try:
-        password = "" if secret is None else secret.reveal(environ, reader_of(config, environ))
+        password = "" if secret is None else secret.reveal(environ, build_reader(config, environ))
     except ReconcileError as error:
         yield failed_check("password", error)
     else:
@@ -186,7 +186,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
 def _origin(config: Config, environ: Environment, path: str) -> Origin:
     """Who wrote the table at the path, read by a JVM without Spark."""
     with bare_jvm(request_session(config), environ) as jvm:
-        line = Timeline.in_bare_jvm(jvm, path)
+        line = Timeline.open_bare(jvm, path)
         return read_origin(line, line.properties())
 
 

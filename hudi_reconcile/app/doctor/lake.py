@@ -76,7 +76,7 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
         yield folder_check(name, folder)
         return
     try:
-        table = build_lake_table(str(folder), _properties_of(properties), ())
+        table = build_lake_table(str(folder), _read_properties(properties), ())
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
@@ -159,7 +159,7 @@ def local_path(path: str) -> Path | None:
     return None if _SCHEME.match(path) else Path(path)
 
 
-def _properties_of(path: Path) -> dict[str, str]:
+def _read_properties(path: Path) -> dict[str, str]:
     """What Hudi reads there: Java's properties in Latin-1, the last of two where a key is given twice."""
     try:
         content = read_small(path, _LARGEST_BYTES)
@@ -185,7 +185,7 @@ def writers_check(job: TableJob) -> Iterator[Check]:
     folder = local_path(job.lake.path)
     if folder is None or not (folder / ".hoodie" / "hoodie.properties").is_file():
         return
-    found = writers_at(folder)
+    found = find_writers(folder)
     said = "; ".join(one for one in (default_writer(found.without_heartbeat), foreign_writer(found)) if one)
     if said:
         yield Check(name, "warn", said, f"give every other writer {SETTINGS}")
@@ -193,12 +193,12 @@ def writers_check(job: TableJob) -> Iterator[Check]:
         yield Check(name, "ok", f"no other writer in the newest {found.commits} commits, and none in flight")
 
 
-def writers_at(folder: Path) -> Writers:
+def find_writers(folder: Path) -> Writers:
     """What a local table's timeline tells of its writers."""
     beating = _names(folder / ".hoodie" / ".heartbeat")
     # Up to table version 6 the timeline lies in `.hoodie` itself.
     home = next((one for one in (folder / ".hoodie" / "timeline", folder / ".hoodie") if one.is_dir()), folder)
-    names = {_as_of_today(home, name) for name in _names(home)}
+    names = {_name_in_newest_form(home, name) for name in _names(home)}
     beating |= _names(folder / ".hoodie" / ".heartbeat")
     done, pending = sort_files(sorted(names))
     newest = done[:NEWEST]
@@ -229,7 +229,7 @@ def sort_files(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(name for _, name in sorted(done.values(), reverse=True)), tuple(sorted(pending - done.keys()))
 
 
-def _as_of_today(home: Path, name: str) -> str:
+def _name_in_newest_form(home: Path, name: str) -> str:
     """Up to table version 6 a clustering is requested as what it ends as, a replacement; its plan tells them apart."""
     if not name.endswith(_REPLACEMENT) or _CLUSTERS not in (home / name).read_bytes():
         return name

@@ -125,7 +125,7 @@ def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, 
         yield Check(f"{table.name}: columns", status, *fault)
     where = "the source has no such column" + ("" if is_new else "; a sweep refuses it unless the lake has one")
     columns = [column.name for column in found.columns]
-    if absent := derive_masking(table).absent(columns):
+    if absent := derive_masking(table).name_absent(columns):
         yield Check(
             f"{table.name}: mask", status, f"mask names {absent}: {where}", f"columns are: {', '.join(columns)}"
         )
@@ -213,7 +213,7 @@ def _incrementing_check(label: str, column: Column, facts: TableFacts, dialect: 
 def _moving_check(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> Check:
     if column.nullable:
         detail = f"{column.name} may be NULL: pulls after the first never bring such rows, sweeps do"
-        return Check(label, "warn", detail, _not_null(label, column, facts, dialect))
+        return Check(label, "warn", detail, _advise_not_null(label, column, facts, dialect))
     if column.name not in facts.indexed:
         detail = f"{column.name} leads no index: every pull scans the whole table"
         return Check(label, "warn", detail, _index(label, column, facts, dialect))
@@ -221,7 +221,7 @@ def _moving_check(label: str, column: Column, facts: TableFacts, dialect: Dialec
     return Check(label, "ok", f"{column.name}, {column.declared}, NOT NULL, indexed{late}")
 
 
-def _not_null(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> str:
+def _advise_not_null(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> str:
     if facts.has_indexes and dialect is postgres:
         return f"ALTER TABLE {facts.table.name} ALTER {dialect.quote(column.name)} SET NOT NULL"
     after = f"after pulls: hudi-reconcile sweep -t {label.partition(':')[0]}"
@@ -260,7 +260,7 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
         source = TableSource(engine, request, None, zone=zone)
         source.describe()  # from here on the filter's tables have their schemas
         moment = engine.moment()
-        now = watermark.now(moment, source.zone_offset_micros)
+        now = watermark.read_clock(moment, source.zone_offset_micros)
         signs = source.count_signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:
         yield failed_check(name, error)

@@ -72,7 +72,7 @@ def findings(
     """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
     room = open_room(settings)
     if uncorrected:
-        found = room.uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
+        found = room.list_uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
         lines, none = (
             format_uncorrected(found.lines, output_format),
             "nothing of these kinds and reasons is listed as left",
@@ -103,7 +103,7 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
     from hudi_reconcile.app.approvals import plan_approvals  # noqa: PLC0415 - keeps the work rooms out of --help
 
     planned = open_room(settings).plans(run, tables=tables)
-    needed = plan_approvals(_config_of(settings), planned.plans)
+    needed = plan_approvals(_find_config(settings), planned.plans)
     if output_format == "json":
         about = {"run_id": planned.run["run_id"], "plans": list(planned.plans), "approvals": dict(needed)}
         emit_json({**head("plan", Outcome.CLEAN), **about})
@@ -201,7 +201,7 @@ def _consumers(settings: Settings, tables: tuple[str, ...], output_format: Outpu
     return Outcome.CLEAN
 
 
-def _config_of(settings: Settings) -> Config | None:
+def _find_config(settings: Settings) -> Config | None:
     """The config; None where there is none but its default reports folder."""
     without_config = settings.is_plain and not DEFAULT_CONFIG.exists()
     return None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
@@ -215,8 +215,8 @@ def open_room(settings: Settings, *, key_file: Path | None = None) -> Room:
     """
     from hudi_reconcile.app.archive import Room  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    config = _config_of(settings)
-    return Room.of(_DEFAULT_REPORTS if config is None else config.reports).with_keys(config, key_file)
+    config = _find_config(settings)
+    return Room.of(_DEFAULT_REPORTS if config is None else config.reports).add_keys(config, key_file)
 
 
 def complain_of_killed(room: Room) -> Room:

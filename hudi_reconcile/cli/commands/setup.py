@@ -86,7 +86,7 @@ def _init_from_database(
         raise UsageError("--from-props and --from-database exclude each other", fix="give one of them")
     if (folder / "reconcile.yaml").exists():  # said before the database is asked
         refuse_overwriting([folder / "reconcile.yaml"])
-    url, password, config = _database_of(settings, given)
+    url, password, config = _find_database(settings, given)
     choice = TableChoice(given["tables"], (), given["excludes"])
     request = CatalogRequest(
         url=url, password=password, config=config, overlay=settings.overlay, schemas=given["schemas"], choice=choice
@@ -106,7 +106,7 @@ def _init_from_database(
     return Outcome.CLEAN
 
 
-def _database_of(settings: Settings, given: Mapping[str, Any]) -> tuple[str | None, str | None, Path | None]:
+def _find_database(settings: Settings, given: Mapping[str, Any]) -> tuple[str | None, str | None, Path | None]:
     """URL and reference to its password, or the config whose source is meant; asked for on a terminal."""
     url, password = given["url"], given["password"]
     is_named = settings.config_path != DEFAULT_CONFIG
@@ -135,7 +135,7 @@ def convert_props(path: Path) -> dict[str, str]:
     """The files for the table of a properties file; what its user must know goes to stderr. Raises ConfigError."""
     from hudi_reconcile.app.setup import read_props  # noqa: PLC0415 - keeps the work rooms out of --help
     from hudi_reconcile.config.hoodiestreamer.tree import PASSWORD_VARIABLE  # noqa: PLC0415 - as above
-    from hudi_reconcile.config.show import as_yaml  # noqa: PLC0415 - as above
+    from hudi_reconcile.config.show import write_yaml  # noqa: PLC0415 - as above
 
     found, notes = read_props(path, Path("reports"))
     for note in notes:
@@ -143,7 +143,7 @@ def convert_props(path: Path) -> dict[str, str]:
     if found.clear_password:
         complain(f"note: {path} holds the password; the config does not: set {PASSWORD_VARIABLE} before you use it")
     head = f"# Written from {path.name} by `hudi-reconcile init --from-props`; `hudi-reconcile init` shows every key.\n"
-    return {"reconcile.yaml": f"{head}{as_yaml(found.tree)}\n", ".gitignore": FILES[".gitignore"]}
+    return {"reconcile.yaml": f"{head}{write_yaml(found.tree)}\n", ".gitignore": FILES[".gitignore"]}
 
 
 def write_new(folder: Path, files: dict[str, str]) -> tuple[Path, ...]:
@@ -184,13 +184,13 @@ def config() -> None:
 def show(settings: Settings, output_format: OutputFormat) -> Outcome:
     """Print the config with every default, and *** for secrets and for what came from ${...}."""
     from hudi_reconcile.config.load import load_with_references  # noqa: PLC0415 - keeps pydantic out of --help
-    from hudi_reconcile.config.show import as_yaml, shown_tree  # noqa: PLC0415 - as above
+    from hudi_reconcile.config.show import shown_tree, write_yaml  # noqa: PLC0415 - as above
 
     tree = shown_tree(load_with_references(settings.config_path, os.environ, overlay=settings.overlay))
     if output_format == "json":
         emit_json({**head("config show", Outcome.CLEAN), "config": tree})
     else:
-        emit(as_yaml(tree))
+        emit(write_yaml(tree))
     return Outcome.CLEAN
 
 

@@ -72,7 +72,7 @@ def _property(logical: str, line: int) -> Property:
     rest = logical[end:].lstrip(_BLANKS)
     if rest[:1] in ("=", ":"):
         rest = rest[1:].lstrip(_BLANKS)
-    return Property(_unescaped(logical[:end], line), _unescaped(rest, line), line)
+    return Property(_unescape(logical[:end], line), _unescape(rest, line), line)
 
 
 def _key_end(logical: str) -> int:
@@ -82,7 +82,7 @@ def _key_end(logical: str) -> int:
     return min(at, len(logical))
 
 
-def _unescaped(text: str, line: int) -> str:
+def _unescape(text: str, line: int) -> str:
     out, at = [], 0
     while at < len(text):
         char = text[at]

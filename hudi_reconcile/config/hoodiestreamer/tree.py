@@ -72,26 +72,26 @@ class PropsTree:
             self.notes.append(f"{key} is not used: the tool settles it itself")
         return {"version": 1, "source": source, "tables": [table]}
 
-    def to_write(self, tree: Tree, lake_path: str) -> Tree:
+    def build_portable_tree(self, tree: Tree, lake_path: str) -> Tree:
         """The tree as a file of any folder may hold it: without a password, with whole paths and default reports."""
         source, tables = tree["source"], tree["tables"]
         if not isinstance(source, dict) or not isinstance(tables, list):
             raise TypeError("a tree of other shape")
         password = {"password": f"${{env:{PASSWORD_VARIABLE}}}"} if self.password is not None else {}
-        plain = {key: value if key == "password" else _escaped(value) for key, value in source.items()}
+        plain = {key: value if key == "password" else _escape(value) for key, value in source.items()}
         table = {**tables[0], "lake": {**tables[0]["lake"], "path": lake_path}}
-        return {"version": 1, "source": {**plain, **password}, "tables": [_escaped(table)]}
+        return {"version": 1, "source": {**plain, **password}, "tables": [_escape(table)]}
 
     def _source(self) -> Tree:
         jdbc = self.found.jdbc
         user = jdbc["user"].value if "user" in jdbc else None
         where = self._url(user)
         source: Tree = {"url": where.url}
-        self._from("url", "source", "url")
+        self._trace_jdbc("url", "source", "url")
         if "driver.class" in jdbc:
             if where.is_jdbc:
                 source["driver"] = jdbc["driver.class"].value
-                self._from("driver.class", "source", "driver")
+                self._trace_jdbc("driver.class", "source", "driver")
             else:
                 self.notes.append(
                     f"{jdbc['driver.class'].key} is not used: PostgreSQL, MySQL and MariaDB need no driver"
@@ -99,7 +99,10 @@ class PropsTree:
         waived = [name for name in WAIVERS if name in jdbc and self._truth(jdbc[name])]
         source |= {name.replace(".", "_"): True for name in waived}
         trusted = "trust.properties" in waived
-        options = {**self._of_url(where, trusted=trusted), **({"user": user} if where.is_jdbc and user else {})}
+        options = {
+            **self._take_url_options(where, trusted=trusted),
+            **({"user": user} if where.is_jdbc and user else {}),
+        }
         for name, one in self.found.extra.items():
             if name.lower() in _PARALLEL:
                 self.notes.append(f"{one.key} is not used: the tool cuts the key into ranges itself")
@@ -115,7 +118,7 @@ class PropsTree:
         return source
 
     def _url(self, user: str | None) -> SourceUrl:
-        one = self._needed("url")
+        one = self._require("url")
         if one is None:
             return SourceUrl("jdbc:none:none", is_jdbc=True)
         try:
@@ -127,7 +130,7 @@ class PropsTree:
             self._wrong(one, "names no user, and there is no key `…jdbc.user`")
         return where
 
-    def _of_url(self, where: SourceUrl, *, trusted: bool) -> dict[str, str]:
+    def _take_url_options(self, where: SourceUrl, *, trusted: bool) -> dict[str, str]:
         """The URL's parameters that are options here. What others need and this tool does not is told and left out."""
         one, word = self.found.jdbc.get("url"), driver_word(where.url)
         used = {key: value for key, value in where.options.items() if not is_unused(word, key)}
@@ -140,7 +143,7 @@ class PropsTree:
             self._wrong(one, f"parameter {key} {text}")
         return used
 
-    def _in_schema(self, table: Property) -> str:
+    def _add_schema(self, table: Property) -> str:
         """The table's name, in the schema that the URL names where it names one itself no more."""
         if self.schema is None or "." in table.value:
             return table.value
@@ -165,17 +168,17 @@ class PropsTree:
 
     def _name(self) -> str:
         if "name" in self.found.write:
-            self._from_write("name", "tables", 0, "name")
+            self._trace_write("name", "tables", 0, "name")
             return self.found.write["name"].value
         table = self.found.jdbc.get("table.name")
         return "" if table is None else re.sub(r"\W", "", table.value.rsplit(".", 1)[-1])
 
     def _rows(self) -> Tree:
         rows: Tree = {}
-        table = self._needed("table.name")
+        table = self._require("table.name")
         if table is not None:
             query = _QUERY.fullmatch(table.value.strip())
-            rows = {"table": self._in_schema(table)} if query is None else {"query": query["query"].strip()}
+            rows = {"table": self._add_schema(table)} if query is None else {"query": query["query"].strip()}
             if query is not None and self.schema is not None:
                 self._wrong(
                     self.found.jdbc.get("url"), "parameter currentSchema: write schema.table in the query instead"
@@ -183,7 +186,7 @@ class PropsTree:
             self.origins["tables", 0, "source", next(iter(rows))] = table
         if "key" in self.found.write:
             rows["key"] = _names(self.found.write["key"].value)
-            self._from_write("key", "tables", 0, "source", "key")
+            self._trace_write("key", "tables", 0, "source", "key")
         return rows
 
     def _pull(self) -> Tree:
@@ -220,16 +223,16 @@ class PropsTree:
         lake: Tree = {"path": ""}
         if "path" in self.found.write:
             lake["path"] = self.found.write["path"].value
-            self._from_write("path", "tables", 0, "lake", "path")
+            self._trace_write("path", "tables", 0, "lake", "path")
         else:
             self.found.wrong.append(Wrong(1, "hoodie.base.path", "is missing"))
             lake["path"] = "none"
         if "type" in self.found.write:
             lake["type"] = self.found.write["type"].value.lower()
-            self._from_write("type", "tables", 0, "lake", "type")
+            self._trace_write("type", "tables", 0, "lake", "type")
         if fields := self._partition_fields():
             lake["partition_by"] = fields
-            self._from_write("partition", "tables", 0, "lake", "partition_by")
+            self._trace_write("partition", "tables", 0, "lake", "partition_by")
         generator = self.found.write.get("generator")
         if generator is not None and generator.value.rsplit(".", 1)[-1] not in _GENERATORS:
             self._wrong(
@@ -263,7 +266,7 @@ class PropsTree:
             self._wrong(one, "expected true or false")
         return word == "true"
 
-    def _needed(self, name: str) -> Property | None:
+    def _require(self, name: str) -> Property | None:
         one = self.found.jdbc.get(name)
         if one is None or not one.value:
             self.found.wrong.append(Wrong(1 if one is None else one.line, f"hoodie.streamer.jdbc.{name}", "is missing"))
@@ -274,11 +277,11 @@ class PropsTree:
         if one is not None:
             self.found.wrong.append(Wrong(one.line, one.key, text))
 
-    def _from(self, name: str, *location: str | int) -> None:
+    def _trace_jdbc(self, name: str, *location: str | int) -> None:
         if name in self.found.jdbc:
             self.origins[location] = self.found.jdbc[name]
 
-    def _from_write(self, name: str, *location: str | int) -> None:
+    def _trace_write(self, name: str, *location: str | int) -> None:
         self.origins[location] = self.found.write[name]
 
 
@@ -286,12 +289,12 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _escaped(value: object) -> object:
+def _escape(value: object) -> object:
     """Text that stands for itself: a properties file has no references."""
     if isinstance(value, dict):
-        return {key: _escaped(item) for key, item in value.items()}
+        return {key: _escape(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_escaped(item) for item in value]
+        return [_escape(item) for item in value]
     return value.replace("${", "$${") if isinstance(value, str) else value
 
 
@@ -338,15 +341,15 @@ def parse_props(
     tree["reports"] = str(reports)
     if found.wrong:
         raise _error(found.wrong, place)
-    config = _validated(tree, build, place)
-    shown = build.to_write(tree, config.tables[0].lake.path)
+    config = _validate(tree, build, place)
+    shown = build.build_portable_tree(tree, config.tables[0].lake.path)
     return FromProps(config, shown, tuple(build.notes), build.password is not None)
 
 
 # --- helpers ---
 
 
-def _validated(tree: Tree, build: PropsTree, place: Place) -> Config:
+def _validate(tree: Tree, build: PropsTree, place: Place) -> Config:
     try:
         return Config.model_validate(tree, context=place)
     except ValidationError as error:

@@ -62,12 +62,12 @@ class Chunk:
     shares: int = 1
 
 
-def chunks_of(rows: Sequence[int], most_rows: int) -> tuple[Chunk, ...]:
+def cut_chunks(rows: Sequence[int], most_rows: int) -> tuple[Chunk, ...]:
     """The chunks of an answer that has so many changes of each commit, in order; at least one.
 
     Commits are put together up to `most_rows`; one that has more alone is cut into shares, about equal by its keys' hash.
 
-    >>> chunks_of([3, 3, 25, 1], 10)[:3]
+    >>> cut_chunks([3, 3, 25, 1], 10)[:3]
     (Chunk(first=0, end=2, share=0, shares=1), Chunk(first=2, end=3, share=0, shares=3), Chunk(first=2, end=3, share=1, shares=3))
     """
     found: list[Chunk] = []
@@ -156,7 +156,7 @@ def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
     Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
     """
     try:
-        position = _parsed(parse_json(text))
+        position = _parse_position(parse_json(text))
     except (ValueError, KeyError, TypeError):
         position = None
     if position is None or position.consumer != consumer:
@@ -166,7 +166,7 @@ def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
     return position
 
 
-def _parsed(found: dict[str, Any]) -> ConsumerPosition | None:
+def _parse_position(found: dict[str, Any]) -> ConsumerPosition | None:
     position = ConsumerPosition(
         found["consumer"],
         found["type"],
@@ -222,7 +222,9 @@ def delivery_options(
     return " ".join([kind, *filter(None, further)])
 
 
-def position_at(position: ConsumerPosition, after: str, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
+def move_position(
+    position: ConsumerPosition, after: str, commits: Sequence[Commit], cut: Cut | None
+) -> ConsumerPosition:
     """The position of a consumer that is told to begin after an instant instead, at the last commit there.
 
     What it was given already is one range then, up to where it stood: in a longer one a row that came before and went after

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from hudi_reconcile.core.changes.range import BEGINNING, Commit, FileGroup, WrittenFile, instant_before
+from hudi_reconcile.core.changes.range import BEGINNING, Commit, FileGroup, WrittenFile, subtract_millisecond
 
 _GLOB = frozenset("*?[]{}\\")  # characters that Spark takes for a pattern in a path
 _REPAIRED = "timestamp-millis"  # early releases wrote such columns as microseconds; Hudi's own reader mends them
@@ -51,7 +51,7 @@ def link_chains(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Ch
     if not all(_is_told(one) for one in commits):
         return None
     asked = {one.instant.requested: n for n, one in enumerate(commits)}
-    written = _written(frozenset(group for one in commits for group in one.groups), writes)
+    written = _group_writes(frozenset(group for one in commits for group in one.groups), writes)
     found = [_chain(number, files, asked) for number, (_, files) in enumerate(sorted(written.items()))]
     chains = tuple(chain for chain in found if chain is not None)
     is_whole = len(chains) == len(found)
@@ -65,7 +65,7 @@ def _is_told(commit: Commit) -> bool:
 _Written = tuple[str, WrittenFile]
 
 
-def _written(groups: frozenset[FileGroup], writes: Sequence[Commit]) -> Mapping[FileGroup, list[_Written]]:
+def _group_writes(groups: frozenset[FileGroup], writes: Sequence[Commit]) -> Mapping[FileGroup, list[_Written]]:
     found: dict[FileGroup, list[_Written]] = {}
     for write in sorted(writes, key=lambda one: one.instant.requested):
         for file in write.files:
@@ -95,15 +95,15 @@ def _one_schema(chains: Sequence[Chain], writes: Sequence[Commit]) -> bool:
     last = max(writes, key=lambda one: one.instant.completed, default=None)
     if schema is None or last is None or _REPAIRED in schema:
         return False
-    wanted = _without_nullability(schema)
+    wanted = _drop_nullability(schema)
     found = {last.schema, *(schemas[one.requested] for one in list_versions(chains))}
-    return all(one is not None and _without_nullability(one) == wanted for one in found)
+    return all(one is not None and _drop_nullability(one) == wanted for one in found)
 
 
-def _without_nullability(avro: str) -> str:
+def _drop_nullability(avro: str) -> str:
     """The schema without what says which columns may be NULL: a batch without NULLs is read as any other.
 
-    >>> _without_nullability('[{"name": "v", "type": ["null", "int"], "default": null}, {"name": "w", "type": "int"}]')
+    >>> _drop_nullability('[{"name": "v", "type": ["null", "int"], "default": null}, {"name": "w", "type": "int"}]')
     '[{"name": "v", "type": "int"}, {"name": "w", "type": "int"}]'
     """
     try:
@@ -212,10 +212,14 @@ class _Line:
     done: Sequence[str]
     archived: str | None
 
-    def until(self, following: str | None) -> str | None:
+    def find_end(self, following: str | None) -> str | None:
         """The last moment that is looked at before the group's next write."""
         newest = max(self.asked)
-        return newest if following is None or following > newest else latest_before(following, self.done, self.archived)
+        return (
+            newest
+            if following is None or following > newest
+            else find_latest_before(following, self.done, self.archived)
+        )
 
 
 def _times(commits: Sequence[Commit]) -> Mapping[FileGroup, list[str]]:
@@ -233,19 +237,19 @@ def _reaches(group: FileGroup, written: Sequence[str], serviced: Sequence[str], 
         is_asked = requested in line.asked
         if not is_asked and following not in line.asked:
             continue
-        last = line.until(following)
+        last = line.find_end(following)
         if last is not None:  # else there was nothing before
             yield _Reach(group, requested if is_asked else None, max(one for one in known if one <= last), last)
 
 
-def latest_before(requested: str, done: Sequence[str], archived: str | None) -> str | None:
+def find_latest_before(requested: str, done: Sequence[str], archived: str | None) -> str | None:
     """The last moment before a write: of the commit before it, or a millisecond earlier where that one may be archived.
 
     None before the first of all. A savepoint keeps its commit on the active timeline while later ones leave it.
     """
     earlier = max((one for one in done if one < requested), default=None)
     if archived is not None and (earlier is None or earlier < archived):
-        return instant_before(requested)
+        return subtract_millisecond(requested)
     return earlier
 
 

@@ -113,19 +113,19 @@ def instant_text(text: str, option: str) -> str:
             datetime.strptime(f"{text[:14]}+0000", "%Y%m%d%H%M%S%z")
             return text
         if not text.isdigit():
-            return _instant_of(datetime.fromisoformat(text))
+            return _write_instant(datetime.fromisoformat(text))
     except (ValueError, OverflowError):  # a zone can lead out of the calendar
         pass
     raise UsageError(f"{option} {text!r} is no instant", fix=f"{option} takes {_FORMS}")
 
 
-def instant_before(requested: str) -> str:
+def subtract_millisecond(requested: str) -> str:
     """The instant one millisecond earlier.
 
-    >>> instant_before("20260301000000000"), instant_before("20210301000000")
+    >>> subtract_millisecond("20260301000000000"), subtract_millisecond("20210301000000")
     ('20260228235959999', '20210228235959999')
     """
-    return _instant_of(_moment_of(requested) - timedelta(milliseconds=1))
+    return _write_instant(_read_moment(requested) - timedelta(milliseconds=1))
 
 
 def epoch_micros(instant: str) -> int:
@@ -134,7 +134,7 @@ def epoch_micros(instant: str) -> int:
     >>> epoch_micros("19700101000001002")
     1002000
     """
-    return (_moment_of(instant) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return (_read_moment(instant) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
 def select_span(start: str, end: str, commits: Sequence[Commit], cut: Cut | None) -> Span:
@@ -259,12 +259,12 @@ def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...
     return (f"{option} {position} is no commit of this table; it is taken as a point in time",)
 
 
-def _moment_of(instant: str) -> datetime:
+def _read_moment(instant: str) -> datetime:
     # Before 0.11 Hudi wrote no milliseconds.
     return datetime.strptime(f"{instant[:14]}+0000", "%Y%m%d%H%M%S%z") + timedelta(milliseconds=int(instant[14:] or 0))
 
 
-def _instant_of(moment: datetime) -> str:
+def _write_instant(moment: datetime) -> str:
     utc = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
     return f"{utc.year:04d}{utc:%m%d%H%M%S}{utc.microsecond // 1000:03d}"
 
@@ -290,7 +290,7 @@ class LoggedCommit:
     has_log: bool
 
 
-def logged_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
+def count_logged_commits(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
     """What is to be found of each commit; None where the log cannot tell it.
 
     `writes` are all of the table that its timeline still holds: a file holds the rows of the one that it was made from, but
@@ -304,7 +304,7 @@ def logged_of(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Logg
     }
     if not commits or not all(_is_told(file, held) for one in commits for file in one.files):
         return None
-    return tuple(_logged(n, one) for n, one in enumerate(commits))
+    return tuple(_count_logged(n, one) for n, one in enumerate(commits))
 
 
 def is_shorter(log: Sequence[LoggedCommit], commits: Sequence[Commit], *, latest_only: bool) -> bool:
@@ -327,7 +327,7 @@ def span_of_log(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:
     logged = [one for one in found if one.has_log]
     if not logged:
         return None
-    return instant_before(min(one.requested for one in logged)), max(one.completed for one in logged)
+    return subtract_millisecond(min(one.requested for one in logged)), max(one.completed for one in logged)
 
 
 def _is_told(file: WrittenFile, held: Mapping[tuple[FileGroup, str], int]) -> bool:
@@ -340,7 +340,7 @@ def _is_told(file: WrittenFile, held: Mapping[tuple[FileGroup, str], int]) -> bo
     return file.has_log and earlier is not None and counts.rows == earlier + counts.inserted_rows - counts.deleted_rows
 
 
-def _logged(n: int, commit: Commit) -> LoggedCommit:
+def _count_logged(n: int, commit: Commit) -> LoggedCommit:
     counts = [file.counts for file in commit.files if file.counts is not None]
     return LoggedCommit(
         n,

@@ -71,10 +71,10 @@ def find_approval(plan: Plan, said: Iterable[Approved], duties: Duties) -> Appro
         if one.plan_id == plan.plan_id and (one.upserts, one.deletes) == (plan.upserts, plan.deletes)
     ]
     if mine and duties.apart and duties.planner is None:
-        raise _refused(
+        raise _build_refusal(
             plan,
             "does not say who made it, so nobody knows who is another (policy.approver)",
-            f"sweep again, then: {_approve_with('RUN', plan)}",
+            f"sweep again, then: {_write_approve_command('RUN', plan)}",
         )
     owned = [one for one in mine if one not in duties.borrowed]
     other = [one for one in owned if not duties.apart or _is_other(one, duties)]
@@ -86,25 +86,25 @@ def find_approval(plan: Plan, said: Iterable[Approved], duties: Duties) -> Appro
         why = f"was approved by {_names(mine)}, whose files belong to another user id than they say (policy.approver)"
     else:
         why = "was approved by nobody (policy.require_approval)"
-    raise _refused(plan, why, f"let somebody look and say so: {_approve_with(plan.run_id, plan)}")
+    raise _build_refusal(plan, why, f"let somebody look and say so: {_write_approve_command(plan.run_id, plan)}")
 
 
 def refuse_own_word(plan: Plan, who: Actor, planner: Actor | None, *, by_login: bool) -> None:
     """Raises RefusedError for the word of whoever made the plan: where others have to approve it, it would never count."""
     if planner is not None and _is_same(who, planner, by_login=by_login):
-        raise _refused(
+        raise _build_refusal(
             plan,
             f"was made by {planner.name} ({planner.login}), and {who.name} ({who.login}) is no other (policy.approver)",
-            f"let somebody else do it: {_approve_with(plan.run_id, plan)}",
+            f"let somebody else do it: {_write_approve_command(plan.run_id, plan)}",
         )
 
 
 def refuse_borrowed_plan(plan: Plan) -> None:
     """Raises RefusedError for a plan whose sweep says another user id than its files belong to, or none."""
-    raise _refused(
+    raise _build_refusal(
         plan,
         "does not say truly who made it: its files belong to another user id (policy.approver)",
-        f"sweep again, outside of user namespaces, then: {_approve_with('RUN', plan)}",
+        f"sweep again, outside of user namespaces, then: {_write_approve_command('RUN', plan)}",
     )
 
 
@@ -121,11 +121,11 @@ def _names(said: Iterable[Approved]) -> str:
     return ", ".join(dict.fromkeys(f"{one.by} ({one.login})" for one in said))
 
 
-def _approve_with(run_id: str, plan: Plan) -> str:
+def _write_approve_command(run_id: str, plan: Plan) -> str:
     return f"hudi-reconcile approve {run_id} -t {plan.table} --as NAME"
 
 
-def _refused(plan: Plan, why: str, fix: str) -> RefusedError:
+def _build_refusal(plan: Plan, why: str, fix: str) -> RefusedError:
     guards = (Guard(GUARD, 1, 0, ok=False, fix=fix),)
     return RefusedError(f"table {plan.table}: the plan of run {plan.run_id} {why}", fix=fix, guards=guards)
 

@@ -98,10 +98,10 @@ def tighten_guards(found: tuple[Guard, ...], policy: Policy) -> tuple[Guard, ...
         "max_delete_share": policy.max_delete_share,
         "max_upsert_share": policy.max_upsert_share,
     }
-    return tuple(_limited(one, limits[one.name]) if one.name in limits else one for one in found)
+    return tuple(_tighten_guard(one, limits[one.name]) if one.name in limits else one for one in found)
 
 
-def _limited(guard: Guard, limit: float) -> Guard:
+def _tighten_guard(guard: Guard, limit: float) -> Guard:
     planned, found = guard.limit, guard.found
     if isinstance(planned, str) or isinstance(found, str) or limit >= planned:
         return guard

@@ -122,8 +122,8 @@ def adoption(table: LakeTable, source: SourceTable, partition_by: tuple[Partitio
     named = {column.lake_name for column in source.columns} | set(derived)
     both = (
         *table.foreign.hindrances,
-        *_unfilled("ordering field", table.ordering_fields, named),
-        *_unfilled("partition field", table.partition_fields, named),
+        *_list_unfilled("ordering field", table.ordering_fields, named),
+        *_list_unfilled("partition field", table.partition_fields, named),
         *_unwritable(table, source),
         *(
             f"lake.partition_by makes {name}, which it does not have"
@@ -136,7 +136,7 @@ def adoption(table: LakeTable, source: SourceTable, partition_by: tuple[Partitio
     return Adoption(pull=(*both, *emptied), apply=both)
 
 
-def _unfilled(what: str, fields: tuple[str, ...], named: set[str]) -> list[str]:
+def _list_unfilled(what: str, fields: tuple[str, ...], named: set[str]) -> list[str]:
     return [f"its {what} {name} is no column of the source" for name in fields if name not in named]
 
 

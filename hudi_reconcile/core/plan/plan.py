@@ -63,24 +63,24 @@ class Plan:
         """sha256 of the plan's canonical bytes."""
         return sha256(canonical_bytes(plan_body(self))).hexdigest()
 
-    def required(self, name: str) -> str | None:
+    def find_requirement(self, name: str) -> str | None:
         """What a requirement expects; None where the plan does not name it."""
         return next((item.expected for item in self.requirements if item.name == name), None)
 
     @property
     def part(self) -> str | None:
         """Which part of the table was compared, in words; None where it was all of it."""
-        return self.required(PART)
+        return self.find_requirement(PART)
 
     @property
     def partitions(self) -> tuple[str, ...]:
         """The partitions that the plan is about, as Hudi stores them; none where it is about all."""
-        return tuple(json.loads(self.required(PARTITIONS) or "[]"))
+        return tuple(json.loads(self.find_requirement(PARTITIONS) or "[]"))
 
     @property
     def max_age_micros(self) -> int:
         """How old the plan may be at apply: `policy.max_plan_age` when it was made, 24 hours where it does not say."""
-        return int(self.required(MAX_AGE) or EXPIRES_AFTER_MICROS)
+        return int(self.find_requirement(MAX_AGE) or EXPIRES_AFTER_MICROS)
 
     @property
     def expires_micros(self) -> int:

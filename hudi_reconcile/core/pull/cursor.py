@@ -71,10 +71,10 @@ def is_before(edge: Edge | None, mark: Mark) -> bool:
     return rank(mark) < rank(edge.mark) or (edge.inclusive and rank(mark) == rank(edge.mark))
 
 
-def value_above(value: Value) -> Value:
+def find_value_above(value: Value) -> Value:
     """A value above this one, as an open end for all that there is now.
 
-    >>> value_above(7), value_above("2026-01-01")
+    >>> find_value_above(7), find_value_above("2026-01-01")
     (Decimal('8'), '2026-01-01~')
     """
     return f"{value}~" if isinstance(value, str) else _EXACT.add(Decimal(value), 1)
@@ -135,7 +135,7 @@ def next_checkpoint(before: Mark | None, greatest: Mark | None) -> Mark | None:
     return max(known, key=rank) if known else None
 
 
-def bound_for(kind: Kind, bound_utc_micros: int, *, zone_offset_micros: int, precision: int | None) -> int:
+def cut_bound(kind: Kind, bound_utc_micros: int, *, zone_offset_micros: int, precision: int | None) -> int:
     """The bound in the watermark's own clock, cut down to its precision.
 
     A column that keeps whole seconds (or days) may still get rows of the current second (day): only what lies wholly

@@ -101,7 +101,7 @@ class Parts:
     why: tuple[str, ...]
     edges: tuple[tuple[str, ...], ...] = ()
 
-    def part_of(self, key: KeyValue | None) -> int:
+    def find_part(self, key: KeyValue | None) -> int:
         """The part that holds this first key, of a plan by range."""
         if key is None:
             return next(index for index, part in enumerate(self.parts) if part.nulls)
@@ -146,10 +146,10 @@ def plan(found: Statistics, limits: Limits, *, columns: int, can_hash: bool, can
     where neither is possible or the rows are few.
     """
     fetch = fetch_rows(found.row_bytes, columns)
-    if found.rows < SERIAL_ROWS or (limits.lanes == 1 and _by_size(found) == 1):
+    if found.rows < SERIAL_ROWS or (limits.lanes == 1 and _count_parts_by_size(found) == 1):
         few = f"about {found.rows:,} rows: one part" if found.rows < SERIAL_ROWS else "one connection, one part"
         return Parts("whole", (ReadPart(None, None, nulls=True, rows=found.rows),), fetch, (few, found.why))
-    ranges = _by_range(found, _count(found, limits)) if can_range else ()
+    ranges = _cut_by_range(found, _count(found, limits)) if can_range else ()
     largest, mean = max((p.rows for p in ranges), default=0), found.rows / (len(ranges) or 1)
     is_even = largest <= UNEVEN * mean
     if sum(part.rows > 0 for part in ranges) > 1 and (is_even or not can_hash):
@@ -200,14 +200,14 @@ def _ranked_edges(keys: Sequence[tuple[str, ...] | None], count: int) -> list[tu
     return [(key, at) for at, key in sorted(chosen.items())]
 
 
-def _by_size(found: Statistics) -> int:
+def _count_parts_by_size(found: Statistics) -> int:
     size = found.rows * (found.row_bytes or 0.0)
     return max(1, -(-found.rows // TARGET_ROWS), int(-(-size // TARGET_BYTES)))
 
 
 def _count(found: Statistics, limits: Limits) -> int:
     lanes = limits.lanes
-    rounds = -(-_by_size(found) // lanes)  # whole rounds: no connection is idle at the end
+    rounds = -(-_count_parts_by_size(found) // lanes)  # whole rounds: no connection is idle at the end
     if not limits.waits and limits.cores > limits.connections:
         return lanes
     return max(1, min(rounds * lanes, limits.tasks))
@@ -225,7 +225,7 @@ class _Piece:
     rows: float
 
 
-def _by_range(found: Statistics, count: int) -> tuple[ReadPart, ...]:
+def _cut_by_range(found: Statistics, count: int) -> tuple[ReadPart, ...]:
     pieces = _pieces(found)
     if not pieces:
         return ()
@@ -233,7 +233,7 @@ def _by_range(found: Statistics, count: int) -> tuple[ReadPart, ...]:
     edges = sorted({edge for i in range(1, count) for edge in _edge(pieces, ends, ends[-1] * i / count)})
     edges = [edge for edge in edges if pieces[0].low < edge]  # type: ignore[operator]  # one column: one type
     nulls = found.rows * found.null_share
-    below = [0.0, *(_rows_below(pieces, ends, edge) for edge in edges), ends[-1]]
+    below = [0.0, *(_estimate_rows_below(pieces, ends, edge) for edge in edges), ends[-1]]
     whole = ends[-1] or 1.0  # divided first: a whole near zero gives shares of it, never an infinite factor
     shares = [(high - low) / whole * (found.rows - nulls) for low, high in pairwise(below)]
     shares[0] += nulls
@@ -249,7 +249,7 @@ def _pieces(found: Statistics) -> list[_Piece]:
     bounds: list[KeyValue] = sorted(set(found.bounds))
     points = dict(found.common)
     if len(bounds) + len(points) < 2:  # noqa: PLR2004 - one value has no inside
-        bounds = sorted({v for v in (found.low, _after(found.high)) if v is not None})
+        bounds = sorted({v for v in (found.low, _step_past(found.high)) if v is not None})
         points = {}
         if len(bounds) < 2:  # noqa: PLR2004
             return []
@@ -272,7 +272,7 @@ def _cut_up(
         found += _piece(low, high, rows, heavy.get(low, 0.0))
     last = heavy.get(knots[-1], 0.0)
     if last:
-        end = _after(knots[-1])
+        end = _step_past(knots[-1])
         found.append(_Piece(knots[-1], knots[-1] if end is None else end, last))
     return found
 
@@ -299,7 +299,7 @@ def _tails(found: Statistics, pieces: list[_Piece], grown: int) -> Iterable[_Pie
     """Rows that came after the statistics lie, as far as anybody knows, outside of what these saw."""
     if not pieces:
         return pieces
-    end = _after(found.high)
+    end = _step_past(found.high)
     before = found.low is not None and found.low < pieces[0].low  # type: ignore[operator]
     after = end is not None and pieces[-1].high < end  # type: ignore[operator]
     sides = int(before) + int(after)
@@ -325,7 +325,7 @@ def _edge(pieces: list[_Piece], ends: list[float], wanted: float) -> list[KeyVal
     return [piece.high if is_inside else piece.low]
 
 
-def _rows_below(pieces: list[_Piece], ends: list[float], edge: KeyValue) -> float:
+def _estimate_rows_below(pieces: list[_Piece], ends: list[float], edge: KeyValue) -> float:
     at = bisect_right([piece.low for piece in pieces], edge) - 1
     if at < 0:
         return 0.0
@@ -335,5 +335,5 @@ def _rows_below(pieces: list[_Piece], ends: list[float], edge: KeyValue) -> floa
     return begin
 
 
-def _after(value: KeyValue | None) -> KeyValue | None:
+def _step_past(value: KeyValue | None) -> KeyValue | None:
     return value + 1 if isinstance(value, int) else value

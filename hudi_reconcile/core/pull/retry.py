@@ -65,15 +65,15 @@ def table_wait_seconds(kind: str, message: str, attempt: int, retries: int) -> f
     >>> table_wait_seconds("SourceError", "connection refused", 1, 2), table_wait_seconds("SourceError", "no column", 1, 2)
     (5.0, None)
     """
-    is_passing = kind == "SourceError" and of_text(message) is Passing.BROKEN
+    is_passing = kind == "SourceError" and judge_text(message) is Passing.BROKEN
     most = retries if is_passing else min(retries, 1) if kind == "ExecutorLostError" else 0
     return None if attempt > most else _TABLE_WAITS_SECONDS[min(attempt, len(_TABLE_WAITS_SECONDS)) - 1]
 
 
-def of_state(state: str | None, code: int | None = None) -> Passing:
+def judge_state(state: str | None, code: int | None = None) -> Passing:
     """What a SQLSTATE, or a MySQL error number, says.
 
-    >>> of_state("57P01"), of_state("42P01"), of_state(None, 2013)
+    >>> judge_state("57P01"), judge_state("42P01"), judge_state(None, 2013)
     (<Passing.BROKEN: 'broken'>, <Passing.STAYS: 'stays'>, <Passing.BROKEN: 'broken'>)
     """
     if (state or "").startswith(_BROKEN_STATES) or code in _BROKEN_CODES:
@@ -81,7 +81,7 @@ def of_state(state: str | None, code: int | None = None) -> Passing:
     return Passing.CUT if state in _CUT_STATES else Passing.STAYS
 
 
-def of_text(text: str) -> Passing:
+def judge_text(text: str) -> Passing:
     """What the text of a Java exception says, where no SQLSTATE is to be had."""
     reason = driver_reason(text)
     said = text if reason is None else f"{reason[0]}: {reason[1]}"

@@ -47,14 +47,14 @@ def digest_filter(where: str | None) -> str:
     return "none" if where is None else sha256(where.encode()).hexdigest()[:16]
 
 
-def lineage_after(before: Checkpoint | None, now: SourceLineage, *, anew: bool) -> SourceLineage:
+def advance_lineage(before: Checkpoint | None, now: SourceLineage, *, anew: bool) -> SourceLineage:
     """What the lake's rows stand on after a commit. `anew`: it made all of them; one that adds leaves it as it was.
 
     What is not on record is taken from now on as it is (`find_unrecorded` says so), so that the next change is noticed.
     """
     if anew or before is None:
         return now
-    position = position_after(before.position, now.position)
+    position = keep_position(before.position, now.position)
     return SourceLineage(before.where or now.where, before.timeline or now.timeline, position)
 
 
@@ -130,7 +130,7 @@ def restore_lineage(now: Checkpoint, stood: str | None) -> Checkpoint:
     """
     for name, (was, became) in json.loads(stood or "{}").items():
         if name == "position" and was is not None:
-            now = replace(now, position=position_after(was, ""))
+            now = replace(now, position=keep_position(was, ""))
         elif getattr(now, name) == became:
             now = replace(now, **{name: was})
     return now
@@ -191,14 +191,14 @@ def is_rewound(kept: str, now: str) -> bool:
     >>> is_rewound("a:1-5,b:1-2", "b:1-3,a:1-5:7"), is_rewound("a:1-5", "a:1-4"), is_rewound("0-1-7!", "0-1-9")
     (False, True, True)
     """
-    here = _reached(now)
-    return kept.endswith(_BACK) or any(here.get(name, 0) < number for name, number in _reached(kept).items())
+    here = _read_position(now)
+    return kept.endswith(_BACK) or any(here.get(name, 0) < number for name, number in _read_position(kept).items())
 
 
-def position_after(kept: str | None, now: str | None) -> str | None:
+def keep_position(kept: str | None, now: str | None) -> str | None:
     """What a commit keeps that adds to the rows of earlier ones: now, marked for good where that is less than was kept.
 
-    >>> position_after("0-1-7", "0-1-8"), position_after("0-1-7", "0-1-6"), position_after("0-1-7", None)
+    >>> keep_position("0-1-7", "0-1-8"), keep_position("0-1-7", "0-1-6"), keep_position("0-1-7", None)
     ('0-1-8', '0-1-7!', '0-1-7')
     """
     if kept is None or now is None:
@@ -206,7 +206,7 @@ def position_after(kept: str | None, now: str | None) -> str | None:
     return f"{kept.removesuffix(_BACK)}{_BACK}" if is_rewound(kept, now) else now
 
 
-def _reached(text: str) -> dict[str, int]:
+def _read_position(text: str) -> dict[str, int]:
     """The greatest number of each domain, or of each server's uuid."""
     found: dict[str, int] = {}
     for part in filter(None, (one.strip() for one in text.removesuffix(_BACK).split(","))):

@@ -77,16 +77,16 @@ def regex_fault(regex: str) -> str:
     if only_java := _ONLY_JAVA_TELLS.search(regex):
         is_open = only_java[0][0] == "[" and _CLOSED_BY_NOTHING.search(regex) and not re.search(r"\\[Qc]|\(\?", regex)
         return _OPEN_CLASS if is_open else ""
-    return _unbalanced(regex) or _Reading(regex).fault()
+    return _find_imbalance(regex) or _Reading(regex).fault()
 
 
 # --- helpers ---
 
 
-def _unbalanced(regex: str) -> str:
+def _find_imbalance(regex: str) -> str:
     r"""What Java's syntax cannot make anything of; empty where brackets are even.
 
-    >>> _unbalanced("(["), _unbalanced("a)"), _unbalanced(r"[\[(](a|\))"), _unbalanced("[a-z[0-9]]")
+    >>> _find_imbalance("(["), _find_imbalance("a)"), _find_imbalance(r"[\[(](a|\))"), _find_imbalance("[a-z[0-9]]")
     ("'[' is not closed", "')' closes nothing", '', '')
     """
     plain = _ESCAPED.sub("", regex)
@@ -125,7 +125,7 @@ class _Reading:
 
     def _read(self, char: str) -> str:
         if self._classes and char not in "[]":
-            return self._in_class(char)
+            return self._read_class_member(char)
         if char == "\\":
             return self._escape()
         if char == "[":
@@ -142,7 +142,7 @@ class _Reading:
             self._repeatable = char != "|"
         return ""
 
-    def _in_class(self, char: str) -> str:
+    def _read_class_member(self, char: str) -> str:
         if found := _RANGE.match(self._regex, self._at - 1):
             self._at = found.end()
             low, high = (_code(end) for end in found.groups())

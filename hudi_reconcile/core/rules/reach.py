@@ -109,7 +109,7 @@ def list_queries(check: Check) -> tuple[str, ...]:
         case Sql(query):
             return (strip_semicolons(_own(query).replace("{batch}", BATCH)),)
         case Gx(_, kwargs):
-            own = [_filled(kwargs["unexpected_rows_query"])] if "unexpected_rows_query" in kwargs else []
+            own = [_fill_batch(kwargs["unexpected_rows_query"])] if "unexpected_rows_query" in kwargs else []
             conditions = _conditions(kwargs.get("row_condition"), kwargs.get("condition_parser"))
             return (*own, *(f"SELECT * FROM {BATCH} WHERE (\n{one}\n)" for one in conditions))  # noqa: S608 - never run
         case _:
@@ -142,7 +142,7 @@ def find_reach_fault(kind: str, kwargs: Mapping[str, Any]) -> str | None:
 # --- helpers ---
 
 
-def _filled(query: object) -> str:
+def _fill_batch(query: object) -> str:
     if not isinstance(query, str):
         raise ValueError("unexpected_rows_query must be a text")
     for _, field, spec, conversion in Formatter().parse(query):

@@ -231,7 +231,7 @@ def sentence(check: Check, *, hidden: bool = False) -> str:
         case Freshness(max_age):
             return f"newest watermark is at most {duration_text(max_age)} old"
         case _:
-            return _on_hidden(check) if hidden else _on_values(check)
+            return _describe_without_values(check) if hidden else _describe_with_values(check)
 
 
 def duration_text(duration: timedelta) -> str:
@@ -246,7 +246,7 @@ def duration_text(duration: timedelta) -> str:
     return f"{duration // timedelta(milliseconds=1)} ms" if duration else "0 s"
 
 
-def _on_hidden(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
+def _describe_without_values(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
     match check:
         case ValueRange(column, low, high):
             ends = ["at least a value"] * (low is not None) + ["at most a value"] * (high is not None)
@@ -256,10 +256,10 @@ def _on_hidden(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
         case Matches(column):
             return f"{column} matches a pattern"
         case _:
-            return _on_values(check)
+            return _describe_with_values(check)
 
 
-def _on_values(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
+def _describe_with_values(check: NotNull | Unique | ValueRange | InSet | Matches) -> str:
     match check:
         case NotNull(column):
             return f"{column} is not null"

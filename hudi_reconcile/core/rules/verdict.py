@@ -143,7 +143,7 @@ def can_hold(rule: Rule) -> bool:
     return isinstance(rule.check, ON_ONE_ROW) and rule.severity == "error"
 
 
-def not_run(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:
+def report_unrun_rules(rules: RuleSet, why: str, fix: str) -> tuple[RuleResult, ...]:
     """Every rule of a table as `error`: nothing could be asked, so which columns are masked is not known either."""
     problem = Measured(problem=why, fix=fix)
     return tuple(judge_rule(rule, problem, (), date.min, hidden=True) for rule in rules.rules)

@@ -148,7 +148,7 @@ class Transport:
         """Whether doctor has nothing to warn of."""
         return self.is_local or self.mode == "verify-full"
 
-    def fix_of(self, reason: str) -> str:
+    def advise(self, reason: str) -> str:
         """What to do about a driver's refusal; empty where it has nothing to do with TLS."""
         said = reason.lower()
         if self.is_exposed and ("cleartext" in said or "clear text" in said or '"!password"' in said):

@@ -121,7 +121,7 @@ def propose_table(table: CatalogTable, name: str, rename: Mapping[str, str]) -> 
     """The proposal for one table. `rename` gives columns that the lake cannot hold under their names other ones."""
     key = _key(table)
     watermark, unknown = _watermark(table)
-    identity = next((one for one in table.columns if _only_grows(one)), None)
+    identity = next((one for one in table.columns if _is_growing(one)), None)
     strategy = _strategy(table, watermark, identity)
     by_number = identity is not None and "incrementing" in strategy.values[0]
     incrementing = Proposed((identity.column.name,), "the database numbers it") if identity and by_number else NOTHING
@@ -310,7 +310,7 @@ def _creation(table: CatalogTable, kind: Kind) -> CatalogColumn | None:
     return next((one for one in found if set(split_words(one.column.name)) & _CREATION), None)
 
 
-def _only_grows(one: CatalogColumn) -> bool:
+def _is_growing(one: CatalogColumn) -> bool:
     is_whole = one.column.kind in INCREMENTING_KINDS and not one.column.scale
     return one.numbered and is_whole and not one.column.nullable
 

@@ -65,14 +65,14 @@ def continue_coverage(
     It goes on where it is of the same subject and the table has not outgrown its cut.
     """
     for one in earlier:
-        if one.subject == subject and one.wanted == wanted and _still_fits(one.cut, fresh):
+        if one.subject == subject and one.wanted == wanted and _is_alike(one.cut, fresh):
             return one.cut, one
     return fresh, None
 
 
 def order_by_age(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
     """All segments: those never compared, then by the age of their last comparison, neighbours together."""
-    compared = dict(_by_segment(coverage))
+    compared = dict(_list_by_segment(coverage))
     return tuple(sorted(range(segments), key=lambda one: (one in compared, compared.get(one, (0, ""))[0], one)))
 
 
@@ -81,7 +81,7 @@ def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, r
     if isinstance(segments, range) and segments and all(_holds(segments, one) for one in coverage.stretches):
         whole = Stretch(segments.start, segments.stop, micros, run_id)
         return Coverage(coverage.subject, coverage.cut, coverage.wanted, (whole,))
-    found = {**dict(_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
+    found = {**dict(_list_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
     return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(found))
 
 
@@ -139,7 +139,7 @@ def _holds(segments: range, stretch: Stretch) -> bool:
     return segments.start <= stretch.low and stretch.high <= segments.stop
 
 
-def _by_segment(coverage: Coverage | None) -> Iterator[tuple[int, tuple[int, str]]]:
+def _list_by_segment(coverage: Coverage | None) -> Iterator[tuple[int, tuple[int, str]]]:
     for one in () if coverage is None else coverage.stretches:
         for segment in range(one.low, one.high):
             yield segment, (one.compared_micros, one.run_id)
@@ -156,7 +156,7 @@ def _stretches(found: Mapping[int, tuple[int, str]]) -> tuple[Stretch, ...]:
     return tuple(made)
 
 
-def _still_fits(old: Segmentation, fresh: Segmentation) -> bool:
+def _is_alike(old: Segmentation, fresh: Segmentation) -> bool:
     """True where the table is still much as large as when it was cut: segments are open, so every key has its place."""
     if not (old.count <= _GROWTH * fresh.count and fresh.count <= _GROWTH * old.count):
         return False
@@ -206,7 +206,7 @@ class Reached:
         return tuple(path for path in self.asked if path not in there)
 
 
-def not_compared(reached: Reached) -> tuple[Unverified, ...]:
+def list_left_out(reached: Reached) -> tuple[Unverified, ...]:
     """What was left out; nothing where all was compared."""
     table, found = shlex.quote(reached.table), []
     if reached.asked:
@@ -256,11 +256,11 @@ def _partitions(reached: Reached) -> str:
     if not others:
         return f"only some partitions were compared: 0 other partitions of the lake {source}"
     return (
-        f"{len(others)} of {len(reached.lake)} partitions of the lake were not compared ({_named(others)}): "
+        f"{len(others)} of {len(reached.lake)} partitions of the lake were not compared ({_name_partitions(others)}): "
         f"{rows} lake rows {source}"
     )
 
 
-def _named(partitions: Sequence[PartitionRows]) -> str:
+def _name_partitions(partitions: Sequence[PartitionRows]) -> str:
     shown = ", ".join(one.path for one in partitions[:_SHOWN])
     return f"{shown}, …" if len(partitions) > _SHOWN else shown

@@ -151,11 +151,11 @@ class Facts:
 
 def classify(facts: Facts) -> FindingKind:
     """The kind of one difference. Order matters: what will heal by itself is never drift, what moves is not judged."""
-    if _equal_now(facts):
+    if _is_equal_now(facts):
         return FindingKind.SETTLED
     if facts.in_source and facts.lake_copies > 1:
         return FindingKind.DUPLICATE_KEY if facts.unchanged else FindingKind.MOVING
-    if facts.in_source and _in_next_window(facts):
+    if facts.in_source and _is_in_next_window(facts):
         return FindingKind.PENDING
     if not facts.unchanged:
         return FindingKind.MOVING
@@ -164,13 +164,13 @@ def classify(facts: Facts) -> FindingKind:
     return _late_or_updated(facts)
 
 
-def _equal_now(facts: Facts) -> bool:
+def _is_equal_now(facts: Facts) -> bool:
     if not facts.in_source:
         return facts.lake_copies == 0
     return facts.lake_copies == 1 and facts.equal
 
 
-def _in_next_window(facts: Facts) -> bool:
+def _is_in_next_window(facts: Facts) -> bool:
     pending = facts.pending
     if pending is None or (pending.by_id and facts.lake_copies):
         return False
@@ -216,7 +216,7 @@ class ChangedFinding:
     line: str
 
 
-def changes_between(
+def compare_findings(
     before: Callable[[], Iterable[tuple[str, str]]], after: Iterable[tuple[str, str]]
 ) -> Iterator[ChangedFinding]:
     """What the later run gained and kept, in its order, then what it lost. Findings are (kind, line).

@@ -78,7 +78,7 @@ class ContentProof:
     entries: Mapping[int, ProvenSegment]
     run_id: str = ""
 
-    def proven(self) -> frozenset[int]:
+    def list_proven(self) -> frozenset[int]:
         """The segments of which something is proven."""
         compared = {one for stretch in self.coverage.stretches for one in range(stretch.low, stretch.high)}
         return frozenset(compared - set(self.open_segments.ids))
@@ -120,7 +120,7 @@ def take_turns(proof: ContentProof, versions: Iterable[SegmentVersions], rotatio
 
     Due are those compared longest ago, one in `rotation` of all, and those compared `rotation` days ago or longer.
     """
-    segments, proven = list_segments(proof.coverage.cut), proof.proven()
+    segments, proven = list_segments(proof.coverage.cut), proof.list_proven()
     now = {one.segment: (one.rows, one.digest) for one in versions}
     changed = [one for one in proven if now.get(one, (0, 0)) != _versions(proof.entries.get(one, NO_ROWS))]
     order = order_by_age(proof.coverage, segments)
@@ -137,7 +137,7 @@ def take_turns(proof: ContentProof, versions: Iterable[SegmentVersions], rotatio
 
 def find_changed(proof: ContentProof, lake: Mapping[int, tuple[int, int, int]], met: SegmentSet) -> SegmentSet:
     """The segments beside those that `met` whose lake is not what was proven. `lake`: rows and digest halves by segment."""
-    rest = proof.proven() - set(met.ids)
+    rest = proof.list_proven() - set(met.ids)
     nothing = (0, 0, 0)
     return SegmentSet.of(one for one in rest if lake.get(one, nothing) != _lake(proof.entries.get(one, NO_ROWS)))
 
@@ -208,7 +208,7 @@ def parse(found: Mapping[str, Any]) -> ContentProof:
         proof = ContentProof(standing, coverage, SegmentSet.of(found["open"]), entries, str(found["run_id"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("proof.json lacks a field, or one is odd") from error
-    if len(entries) != len(found["segments"]) or not set(entries) <= proof.proven():
+    if len(entries) != len(found["segments"]) or not set(entries) <= proof.list_proven():
         raise ValueError("proof.json lists a segment twice, or one that was not compared")
     return proof
 

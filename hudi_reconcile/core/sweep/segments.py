@@ -40,7 +40,7 @@ class RangeSegments:
     width: int
     count: int
 
-    def segment_of(self, key: int | None) -> int:
+    def find_segment(self, key: int | None) -> int:
         """The segment that holds this key."""
         if key is None:
             return self.count

@@ -116,7 +116,7 @@ def agree(
             unverified.append(found)
     unverified += [
         Unverified("column", column.name, "the lake has this column, the source does not", exclude_fix(column.name))
-        for column in only_in_lake(source, lake, exclude=exclude | dropped, partition_by=partition_by)
+        for column in list_lake_only(source, lake, exclude=exclude | dropped, partition_by=partition_by)
     ]
     return Agreement(
         columns=tuple(item for name, item in met.items() if name not in exclude),
@@ -152,7 +152,7 @@ def lake_digits(lake_type: str) -> tuple[int, int] | None:
     return decimal_digits(lake_type)
 
 
-def only_in_lake(
+def list_lake_only(
     source: SourceTable, lake: LakeTable, *, exclude: frozenset[str], partition_by: tuple[PartitionField, ...]
 ) -> tuple[LakeColumn, ...]:
     """The lake's columns that no source column meets, without Hudi's, the tool's and the excluded ones."""

@@ -99,11 +99,11 @@ def _md5_number(text: str, hex_digits: int) -> int:
     return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:hex_digits], 16)
 
 
-def _as_is(value: Any, _scale: int) -> str:
+def _write_plain(value: Any, _scale: int) -> str:
     return str(value)
 
 
-def _fixed(value: Decimal, scale: int) -> str:
+def _write_fixed(value: Decimal, scale: int) -> str:
     shifted = value.scaleb(scale, _EXACT)
     if shifted != shifted.to_integral_value():
         raise ValueError(f"the value has more than {scale} digits after the point")
@@ -144,12 +144,12 @@ _UUID = "0A0B0C0D-0000-4000-8000-0123456789ab"
 FORMS: Final[dict[Kind, Form]] = {
     Kind.INTEGER: Form(
         "decimal digits, `-` before a negative number",
-        _as_is,
+        _write_plain,
         (Golden(0, "0"), Golden(-7, "-7"), Golden(-(2**63), "-9223372036854775808"), Golden(2**63 - 1, str(2**63 - 1))),
     ),
     Kind.DECIMAL: Form(
         "fixed notation with exactly as many digits after the point as the greater scale of the two sides; no exponent",
-        _fixed,
+        _write_fixed,
         (
             Golden(Decimal("1.1"), "1.10", 2), Golden(Decimal("-0.05"), "-0.05", 2), Golden(Decimal("-0.00"), "0.00", 2),
             Golden(Decimal(7), "7"), Golden(Decimal("1E-18"), "0.000000000000000001", 18),
@@ -171,7 +171,7 @@ FORMS: Final[dict[Kind, Form]] = {
     ),
     Kind.TEXT: Form(
         "as it is: trailing blanks, letter case and Unicode form are data",
-        _as_is,
+        _write_plain,
         (Golden("", ""), Golden("a ", "a "), Golden("~", "~"), Golden("1:é", "1:é")),
     ),
     Kind.CHAR: Form(
@@ -216,7 +216,7 @@ FORMS: Final[dict[Kind, Form]] = {
     ),
     Kind.OWN_TEXT: Form(
         "the source's own text, as it was pulled",
-        _as_is,
+        _write_plain,
         (Golden('{"a": 1}', '{"a": 1}'), Golden("01:02:03.000004", "01:02:03.000004")),
     ),
 }  # fmt: skip
@@ -226,7 +226,7 @@ def document() -> str:
     """The table as docs/canonical-text.md."""
     lines = [_HEAD]
     for kind, form in FORMS.items():
-        shown = ", ".join(_shown(golden) for golden in form.golden[:6] if len(golden.text) <= _MOST_SHOWN)
+        shown = ", ".join(_show_golden(golden) for golden in form.golden[:6] if len(golden.text) <= _MOST_SHOWN)
         lines.append(f"| `{kind}` | {form.says} | {shown} |")
     samples: Sequence[tuple[str | None, ...]] = (("7", None, "a:b"), ("7", "", "~"), (None, None))
     lines.append(_ROW)
@@ -236,7 +236,7 @@ def document() -> str:
     return "\n".join(lines) + "\n" + _WRITERS
 
 
-def _shown(golden: Golden) -> str:
+def _show_golden(golden: Golden) -> str:
     value = golden.value.hex() if isinstance(golden.value, bytes) else str(golden.value)
     return f"`{value}` → `{golden.text}`" if golden.text and value else "empty → empty"
 

@@ -77,16 +77,16 @@ TRAITS: Final[Mapping[Kind, KindTraits]] = {
 }
 
 
-def _of_use(use: Use) -> frozenset[Kind]:
+def _find_kinds(use: Use) -> frozenset[Kind]:
     return frozenset(kind for kind, traits in TRAITS.items() if use in traits.uses)
 
 
-INCREMENTING_KINDS = _of_use("incrementing")
-WATERMARK_KINDS = _of_use("watermark")
-KEY_KINDS = _of_use("key")
-TOLERANCE_KINDS = _of_use("tolerance")
-PARTITION_KINDS = _of_use("partition")
-CALENDAR_KINDS = _of_use("calendar")
+INCREMENTING_KINDS = _find_kinds("incrementing")
+WATERMARK_KINDS = _find_kinds("watermark")
+KEY_KINDS = _find_kinds("key")
+TOLERANCE_KINDS = _find_kinds("tolerance")
+PARTITION_KINDS = _find_kinds("partition")
+CALENDAR_KINDS = _find_kinds("calendar")
 TEXT_KINDS = frozenset(kind for kind, traits in TRAITS.items() if traits.stored == "string")
 
 

@@ -114,7 +114,7 @@ def is_personal(column: str) -> bool:
     >>> [is_personal(name) for name in ("Geburtsdatum", "prénomClient", "nom_produit", "Τηλέφωνο", "data_urodzenia")]
     [True, True, False, True, True]
     """
-    words = list(split_words(without_accents(column)))
+    words = list(split_words(strip_accents(column)))
     pairs = set(pairwise(words))
     of_things = {word for pair in pairs & _PARTS_OF_THINGS for word in pair}
     words = [word for word in words if word not in of_things]
@@ -128,10 +128,10 @@ def is_personal(column: str) -> bool:
     return persons or (not _NAMES.isdisjoint(words) and _THINGS.isdisjoint(words))
 
 
-def without_accents(text: str) -> str:
+def strip_accents(text: str) -> str:
     """The text in its letters alone.
 
-    >>> without_accents("Straße"), without_accents("imię"), without_accents("Ñame")
+    >>> strip_accents("Straße"), strip_accents("imię"), strip_accents("Ñame")
     ('Strasse', 'imie', 'Name')
     """
     return "".join(
@@ -164,26 +164,26 @@ class Masking:
         """The masking of a config's table."""
         return Masking({name.lower(): how for name, how in named.items()}, personal)
 
-    def how(self, column: str, lake_name: str = "") -> str | None:
+    def find_mask(self, column: str, lake_name: str = "") -> str | None:
         """`hmac` or `redact`; None where the column is shown. The config names source columns; either name may look personal."""
         said = self.named.get(column.lower())
-        if said is None and self.by_name(column, lake_name):
+        if said is None and self.is_left_to_name(column, lake_name):
             said = self.personal
         return None if said == SHOW else said
 
-    def by_name(self, column: str, lake_name: str = "") -> bool:
+    def is_left_to_name(self, column: str, lake_name: str = "") -> bool:
         """True where the config leaves the column to its name, and that looks like one of personal data."""
         return column.lower() not in self.named and (is_personal(column) or is_personal(lake_name))
 
-    def of_columns(self, columns: Mapping[str, str], shown: Collection[str] = ()) -> dict[str, str]:
+    def select_masked(self, columns: Mapping[str, str], shown: Collection[str] = ()) -> dict[str, str]:
         """The masked columns among these, and how. `columns`: lake name by source name.
 
         Columns that have to be `shown` are masked by the word of the config alone.
         """
         found = (
-            (name, self.how(name, lake_name))
+            (name, self.find_mask(name, lake_name))
             for name, lake_name in columns.items()
-            if name not in shown or not self.by_name(name, lake_name)
+            if name not in shown or not self.is_left_to_name(name, lake_name)
         )
         return {name: how for name, how in found if how is not None}
 
@@ -191,7 +191,7 @@ class Masking:
         """The columns among these that the config itself says are masked."""
         return frozenset(name for name in columns if self.named.get(name.lower(), SHOW) != SHOW)
 
-    def absent(self, columns: Iterable[str]) -> str:
+    def name_absent(self, columns: Iterable[str]) -> str:
         """What the config names and these columns are not, joined by commas."""
         known = {name.lower() for name in columns}
         return ", ".join(sorted(name for name in self.named if name not in known))
@@ -236,7 +236,7 @@ def shown_names(
 
 def masking_notes(masking: Masking, columns: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:
     """What was masked for its name alone, and what could not be; one line each. `columns`: lake name by source name."""
-    by_name = [name for name, lake_name in columns.items() if masking.by_name(name, lake_name)]
+    by_name = [name for name, lake_name in columns.items() if masking.is_left_to_name(name, lake_name)]
     hidden = ", ".join(name for name in by_name if name not in shown)
     notes = []
     if hidden and masking.personal != SHOW:

@@ -87,7 +87,7 @@ Condition = IsEmpty | Equals | CalendarRange
 Near = tuple[tuple[Condition, ...], ...]
 
 
-def in_full(partition_by: Sequence[PartitionField]) -> tuple[str, ...]:
+def list_whole_columns(partition_by: Sequence[PartitionField]) -> tuple[str, ...]:
     """The columns whose values the paths hold, a date by its day; of others a month or a year alone."""
     return tuple(one.column for one in partition_by if one.transform in _IN_FULL)
 
@@ -151,10 +151,10 @@ def scope_of_paths(name: str, rule: PathRule, asked: Sequence[str], lake: Sequen
             fix=f"--where-partition takes paths as Hudi stores them: {shown or 'the lake has none yet'}",
         )
     paths = tuple(sorted(set(asked)))
-    return PartitionScope(rule, paths, near(rule, paths))
+    return PartitionScope(rule, paths, build_near(rule, paths))
 
 
-def near(rule: PathRule, paths: Sequence[str]) -> Near | None:
+def build_near(rule: PathRule, paths: Sequence[str]) -> Near | None:
     """Conditions (any of several, each all of its parts) that hold for every source row of these paths; None: unknown."""
     found = []
     for path in paths:
@@ -247,7 +247,7 @@ def _condition(field: PathField, text: str | None) -> Condition | None:
     if column.kind in CALENDAR_KINDS and (not is_identity or column.kind is Kind.DATE):
         shape = _DATES["day" if is_identity else field.transform]
         found = _calendar(text) if re.fullmatch(shape, text) else None
-        return None if found is None else _between(column, *found)
+        return None if found is None else _build_range(column, *found)
     if is_identity and column.kind is Kind.INTEGER and _INTEGER.fullmatch(text):
         return Equals(column, int(text))
     if is_identity and column.kind in (Kind.TEXT, Kind.CHAR) and _PLAIN_TEXT.fullmatch(text):
@@ -274,7 +274,7 @@ def _calendar(text: str) -> tuple[date, date] | None:
     return low, date(year + 1, 1, 1)
 
 
-def _between(column: Column, low: date, high: date) -> CalendarRange | None:
+def _build_range(column: Column, low: date, high: date) -> CalendarRange | None:
     if low == high:
         return None
     first, after = (datetime(one.year, one.month, one.day, tzinfo=UTC) for one in (low, high))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.result_parts import ChangeKind, SchemaChange
-from hudi_reconcile.core.tables.agreement import Agreement, exclude_fix, is_comparable, lake_digits, only_in_lake
+from hudi_reconcile.core.tables.agreement import Agreement, exclude_fix, is_comparable, lake_digits, list_lake_only
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -66,22 +66,26 @@ def changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, ...]:
     lake_types = {column.name: column.type for column in columns.lake.columns}
     met = {item.column.name for item in columns.agreement.columns}
     missing = [c for c in columns.source.columns if c.lake_name not in lake_types and c.name not in columns.exclude]
-    extra = list(only_in_lake(columns.source, columns.lake, exclude=columns.exclude, partition_by=columns.partition_by))
+    extra = list(
+        list_lake_only(columns.source, columns.lake, exclude=columns.exclude, partition_by=columns.partition_by)
+    )
     found: list[SchemaChange] = []
     kept = [column for column in extra if column.name in columns.dropped]
     extra = [column for column in extra if column.name not in columns.dropped]
     if len(missing) == len(extra) == 1 and is_comparable(missing[0].kind, extra[0].type):
-        found.append(_renamed(missing.pop(), extra.pop()))
+        found.append(_describe_renamed(missing.pop(), extra.pop()))
     found += [_missing(column, known) for column in missing]
     found += [_extra(column, columns.lake, known) for column in extra]
-    found += [_kept(column) for column in kept]
+    found += [_describe_kept(column) for column in kept]
     for column in columns.source.columns:
         if column.lake_name in lake_types and column.name not in columns.exclude:
-            found += _altered(column, columns, known, lake_types[column.lake_name], compared=column.name in met)
-    return tuple(_as_before(change, known.changes) for change in found)
+            found += _describe_altered(
+                column, columns, known, lake_types[column.lake_name], compared=column.name in met
+            )
+    return tuple(_keep_earlier_words(change, known.changes) for change in found)
 
 
-def _as_before(change: SchemaChange, earlier: tuple[SchemaChange, ...]) -> SchemaChange:
+def _keep_earlier_words(change: SchemaChange, earlier: tuple[SchemaChange, ...]) -> SchemaChange:
     """What an earlier run said of the same two types stands: it was nearer to the change."""
     for past in earlier:
         if (past.column, past.lake_column) == (change.column, change.lake_column) and (
@@ -91,7 +95,7 @@ def _as_before(change: SchemaChange, earlier: tuple[SchemaChange, ...]) -> Schem
     return change
 
 
-def _renamed(column: Column, was: LakeColumn) -> SchemaChange:
+def _describe_renamed(column: Column, was: LakeColumn) -> SchemaChange:
     fix = f"if they are one column: compare: {{rename: {{{_yaml(column.name)}: {_yaml(was.name)}}}}}"
     return SchemaChange(
         "renamed", "source", column.name, column.declared, was.type, None, compared=False, fix=fix, lake_column=was.name
@@ -117,14 +121,14 @@ def _extra(column: LakeColumn, lake: LakeTable, known: KnownColumns) -> SchemaCh
     return SchemaChange("added", "lake", name, None, column.type, None, compared=False, fix=fix, lake_column=name)
 
 
-def _kept(column: LakeColumn) -> SchemaChange:
+def _describe_kept(column: LakeColumn) -> SchemaChange:
     fix = "nothing to do: the source has it no more; rows written since then hold NULL"
     return SchemaChange(
         "dropped", "source", column.name, None, column.type, None, compared=False, fix=fix, lake_column=column.name
     )
 
 
-def _altered(
+def _describe_altered(
     column: Column, columns: Columns, known: KnownColumns, lake_type: str, *, compared: bool
 ) -> Iterator[SchemaChange]:
     lake_was = known.lake.get(column.lake_name, lake_type)
@@ -187,7 +191,7 @@ def compare_declared(was: str, now: str) -> ChangeKind | None:
     """
     if was == now:
         return None
-    (before, size_before), (after, size_after) = _sized(was), _sized(now)
+    (before, size_before), (after, size_after) = _read_size(was), _read_size(now)
     if before == after:
         return _compared_sizes(size_after, size_before) or "retyped"
     for family in _FAMILIES:
@@ -196,7 +200,7 @@ def compare_declared(was: str, now: str) -> ChangeKind | None:
     return "retyped"
 
 
-def _sized(declared: str) -> tuple[str, float]:
+def _read_size(declared: str) -> tuple[str, float]:
     size = _SIZE.search(declared)
     base = " ".join(_SIZE.sub(" ", declared.lower()).split()).replace("character varying", "varchar")
     return "text" if base in _LONG_TEXT else base, float("inf") if size is None else int(size[1])

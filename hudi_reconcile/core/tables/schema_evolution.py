@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.tables.agreement import is_comparable, only_in_lake
+from hudi_reconcile.core.tables.agreement import is_comparable, list_lake_only
 from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, stored_type, widen_type
 from hudi_reconcile.core.tables.values import (
     READ_SEQ,
@@ -97,11 +97,11 @@ def evolve(
     new = [
         column for column in source.columns if column.lake_name not in held or column.lake_name in _ours(partition_by)
     ]
-    gone = only_in_lake(source, lake, exclude=frozenset(), partition_by=partition_by)
+    gone = list_lake_only(source, lake, exclude=frozenset(), partition_by=partition_by)
     refused += _gone_amiss(gone, new, lake, past, exclude)
     refused += _unfit(new, held, partition_by)
-    changes += [_added(column) for column in new]
-    changes += [_dropped(column) for column in gone if column.name not in past.dropped]
+    changes += [_describe_added(column) for column in new]
+    changes += [_describe_dropped(column) for column in gone if column.name not in past.dropped]
     kept = tuple(replace(column, type=types.get(column.name, column.type)) for column in lake.columns)
     added = tuple(LakeColumn(column.lake_name, stored_type(column)) for column in new)
     return Evolution((*kept, *added), gone, tuple(changes), tuple(refused))
@@ -147,7 +147,7 @@ def _follow(column: Column, held: LakeColumn, lake: LakeTable) -> SchemaChange |
     )  # fmt: skip
 
 
-def _added(column: Column) -> SchemaChange:
+def _describe_added(column: Column) -> SchemaChange:
     return SchemaChange(
         "added", "source", column.name, column.declared, stored_type(column), None,
         compared=True, fix="where the source filled old rows: hudi-reconcile sweep, then apply; or pull --full",
@@ -155,7 +155,7 @@ def _added(column: Column) -> SchemaChange:
     )  # fmt: skip
 
 
-def _dropped(column: LakeColumn) -> SchemaChange:
+def _describe_dropped(column: LakeColumn) -> SchemaChange:
     return SchemaChange(
         "dropped", "source", column.name, None, column.type, None,
         compared=False, fix="nothing to do: the lake keeps it, NULL in rows written since", lake_column=column.name,
@@ -247,7 +247,7 @@ def encode_new_columns(table: SourceTable, uncarried: frozenset[str]) -> SourceT
     return encode_as_text(table, keys | uncarried)
 
 
-def as_text(column: Column) -> Column:
+def turn_to_text(column: Column) -> Column:
     """The column's text twin: a number by value, anything else in the source's own spelling."""
     if column.kind in TEXT_KINDS or column.kind in _NO_TEXT:
         return column
@@ -257,4 +257,4 @@ def as_text(column: Column) -> Column:
 
 def encode_as_text(table: SourceTable, names: frozenset[str]) -> SourceTable:
     """The source table with these columns carried as text."""
-    return replace(table, columns=tuple(as_text(c) if c.name in names else c for c in table.columns))
+    return replace(table, columns=tuple(turn_to_text(c) if c.name in names else c for c in table.columns))

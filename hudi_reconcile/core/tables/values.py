@@ -237,7 +237,7 @@ class Moment:
     replayed_micros: int | None = None
     stopped: str = ""
 
-    def as_of(self, earlier_micros: int | None) -> int | None:
+    def reckon_as_of(self, earlier_micros: int | None) -> int | None:
         """The source's time up to which rows read now bring a lake that was brought to another before."""
         return reckon_as_of(earlier_micros, self.clock_micros, self.replayed_micros, is_replica=self.is_replica)
 

@@ -29,7 +29,7 @@ class KeyBuckets:
         """Its length in UTF-8."""
         return self._sql.octets.format(t=text)
 
-    def joined(self, texts: tuple[str, ...]) -> str:
+    def join_texts(self, texts: tuple[str, ...]) -> str:
         """Texts, one after the other."""
         return f"({' || '.join(texts)})"
 
@@ -45,7 +45,7 @@ class KeyBuckets:
         """What is left of a number that is not negative."""
         return f"mod({number}, {divisor})"
 
-    def absent(self, value: str) -> str:
+    def write_null_test(self, value: str) -> str:
         """NULL."""
         return f"{value} is null"
 

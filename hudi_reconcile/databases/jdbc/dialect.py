@@ -45,7 +45,7 @@ class GenericDialect:
         self.MODULO = product.keys.modulo if product.proven else None
         self.product = product
 
-    def column_of(self, found: Reported) -> Column:
+    def describe_column(self, found: Reported) -> Column:
         """The column's kind. OTHER, with the reason, where driver or Spark are known to alter its values."""
         kind = self._kind(found)
         column = Column(found.name, kind, found.declared, nullable=found.nullable, native=kind.value)
@@ -57,7 +57,7 @@ class GenericDialect:
             return self._timestamp(column, found)
         if kind is Kind.OTHER:
             why = f"{found.type_name} is JDBC FLOAT, of which Spark's reader keeps 24 of 53 bits"
-            return _as(column, Kind.OTHER, why=why)
+            return _change_kind(column, Kind.OTHER, why=why)
         return column
 
     def _kind(self, found: Reported) -> Kind:
@@ -81,8 +81,8 @@ class GenericDialect:
         digits = self.product.digits.get(found.type_name.upper(), told)
         has_no_utc = column.kind is Kind.TIMESTAMPTZ and self.product.utc is None
         if has_no_utc or (digits > MICRO_DIGITS and self.product.finer is None):
-            return _as(column, Kind.OWN_TEXT)
-        return _as(column, column.kind, precision=digits)
+            return _change_kind(column, Kind.OWN_TEXT)
+        return _change_kind(column, column.kind, precision=digits)
 
     def quote(self, name: str) -> str:
         """An identifier, quoted. Raises ValueError for NUL, which no SQL name can hold."""
@@ -141,7 +141,7 @@ class GenericDialect:
             return self.product.exact.format(c=name)
         return self._text(name, column) if column.kind in (Kind.OWN_TEXT, Kind.OTHER) else name
 
-    def limited(self, select: str, rows: int) -> str:
+    def limit_rows(self, select: str, rows: int) -> str:
         """The select with at most that many rows; where the product takes no form of it, all of them."""
         if self.product.limit is None:
             return select
@@ -168,17 +168,17 @@ class GenericDialect:
         summed = " + ".join(f"{_PRIME**index} * {one}" if index else one for index, one in enumerate(each[:_HASHED]))
         return f"{self.product.keys.modulo.format(a=summed, b=parts)} = {part}"
 
-    def uncarried(self, column: Column) -> str | None:
+    def find_uncarried(self, column: Column) -> str | None:
         """Days outside the Gregorian calendar and year 9999, digits below microseconds, texts that the cast may cut."""
         name = self.quote(column.name)
         if column.kind in CALENDAR_KINDS:
-            return " or ".join(self._altered(name, column)) or None
+            return " or ".join(self._list_altered_tests(name, column)) or None
         chars = self.product.texts.most_chars
         if column.kind is Kind.OWN_TEXT and column.native == Kind.OWN_TEXT and chars and "XML" not in column.declared:
             return f"{self.product.texts.length.format(c=self._text(name, column))} >= {chars}"
         return None
 
-    def _altered(self, name: str, column: Column) -> list[str]:
+    def _list_altered_tests(self, name: str, column: Column) -> list[str]:
         tests = []
         if self.product.first_day is not None:
             is_day = column.kind is Kind.DATE
@@ -211,19 +211,19 @@ def merge_ranges(ranges: tuple[KeyRange, ...], most: int) -> tuple[KeyRange, ...
 def _decimal(column: Column, found: Reported) -> Column:
     size, digits = found.size or 0, -1 if found.digits is None else found.digits
     if not (1 <= size <= MOST_DIGITS and 0 <= digits <= size):
-        return _as(column, Kind.NUMBER)
-    return _as(column, Kind.DECIMAL, precision=size, scale=digits)
+        return _change_kind(column, Kind.NUMBER)
+    return _change_kind(column, Kind.DECIMAL, precision=size, scale=digits)
 
 
 def _integer(column: Column, found: Reported) -> Column:
     is_unsigned = "UNSIGNED" in found.type_name.upper() or found.type_name.upper().startswith("U")
     bits = _INTEGER_BITS.get(found.code, _LONG)
     if is_unsigned and found.type_name.upper() != "UINTEGER" and bits == _LONG:
-        return _as(column, Kind.NUMBER)
-    return _as(column, Kind.INTEGER, bits=_LONG if is_unsigned else bits)
+        return _change_kind(column, Kind.NUMBER)
+    return _change_kind(column, Kind.INTEGER, bits=_LONG if is_unsigned else bits)
 
 
-def _as(column: Column, kind: Kind, **changes: object) -> Column:
+def _change_kind(column: Column, kind: Kind, **changes: object) -> Column:
     settings: dict[str, object] = {
         "native": column.native, "nullable": column.nullable, "precision": None, "scale": None, "bits": None, "why": "",
         **changes,

@@ -249,7 +249,7 @@ class JdbcEngine(Untold):
         is_full = len(split_name(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
         qualifiers = (table.catalog if is_full else None, table.schema, table.name)
         name = ".".join(self._dialect.quote(part) for part in qualifiers if part)
-        columns = tuple(self._dialect.column_of(one) for one in database.columns(table))
+        columns = tuple(self._dialect.describe_column(one) for one in database.columns(table))
         indexes = database.indexes(table)
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
         found = describe_table(
@@ -271,8 +271,10 @@ class JdbcEngine(Untold):
         return found, indexes
 
     def _describe_query(self, request: TableRequest, database: Database) -> Described:
-        name = reads.as_subquery(request.query or "")
-        columns = tuple(self._dialect.column_of(one) for one in database.shape(f"select * from {name} where 1 = 0"))
+        name = reads.wrap_query(request.query or "")
+        columns = tuple(
+            self._dialect.describe_column(one) for one in database.shape(f"select * from {name} where 1 = 0")
+        )
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
         identity = f"{self.place}/{request.query_id}"
         found = describe_table(request, columns, (), name=name, identity=identity, rows_estimate=int(count))
@@ -299,7 +301,7 @@ class JdbcEngine(Untold):
         """Whether the product takes the form as a page of a pull has it, and gives no more rows than were asked for."""
         dialect = GenericDialect(replace(self._product, limit=form))
         at = dialect.quote("hr_at")
-        some = dialect.limited(f"select {key} as {at} from {table} order by {at}", 1)
+        some = dialect.limit_rows(f"select {key} as {at} from {table} order by {at}", 1)
         try:
             return int(self.rows(reads.count_query(f"({some}) hr_p", ()))[0]["hr_rows"]) <= 1
         except SourceError:

@@ -29,7 +29,7 @@ class NamePart:
     text: str
     is_quoted: bool
 
-    def folded(self, folds: str) -> str:
+    def fold(self, folds: str) -> str:
         """As the database stores it; unquoted names of a database that folds none stay as they are."""
         if self.is_quoted or folds not in ("upper", "lower"):
             return self.text
@@ -38,7 +38,7 @@ class NamePart:
     def means(self, name: str | None, folds: str) -> bool:
         """Whether a stored name is meant."""
         if self.is_quoted or folds in ("upper", "lower"):
-            return name == self.folded(folds)
+            return name == self.fold(folds)
         return name is not None and name.lower() == self.text.lower()
 
 
@@ -66,8 +66,8 @@ def split_name(name: str) -> tuple[NamePart, ...]:
 def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
     """The table or view. Raises UsageError where there is none, or more than one."""
     parts = split_name(name)
-    catalog, schema = _within(parts, facts)
-    exact = parts[-1].folded(facts.folds) if parts[-1].is_quoted or facts.folds != "none" else None
+    catalog, schema = _find_qualifiers(parts, facts)
+    exact = parts[-1].fold(facts.folds) if parts[-1].is_quoted or facts.folds != "none" else None
     found = [one for one in lister.relations(catalog, schema, exact) if _meant(one, parts, facts)]
     if len(found) == 1:
         return found[0]
@@ -81,8 +81,8 @@ def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
     )
 
 
-def _within(parts: tuple[NamePart, ...], facts: DriverFacts) -> tuple[str | None, str | None]:
-    qualifiers = [part.folded(facts.folds) for part in parts[:-1]]
+def _find_qualifiers(parts: tuple[NamePart, ...], facts: DriverFacts) -> tuple[str | None, str | None]:
+    qualifiers = [part.fold(facts.folds) for part in parts[:-1]]
     if not qualifiers:
         return facts.catalog, facts.schema
     if len(qualifiers) == 1 and facts.schema is None and facts.catalog is not None:

@@ -49,7 +49,7 @@ class KeyRanks:
         source = f"(select {', '.join(inner)} from {table}{reads.where_clause(tests)}) hr_s"
         order = ", ".join(f"hr_s{index}" for index in range(len(key)))
         ranked = self._product.keys.rank.format(shown=order, order=order, source=source)
-        shown = [f"{self._shown(f'hr_s{index}', column)} as hr_{index}" for index, column in enumerate(key)]
+        shown = [f"{self._show_key(f'hr_s{index}', column)} as hr_{index}" for index, column in enumerate(key)]
         every = self._product.keys.modulo.format(a="hr_rank", b=step)
         return f"select {', '.join(shown)} from ({ranked}) hr_r where {every} = 0 order by hr_rank"
 
@@ -69,13 +69,13 @@ class KeyRanks:
             return reads.ALL
         low, high = edges[part - 1] if part else None, edges[part] if part < len(edges) else None
         if len(key) == 1 and key[0].kind in _ALIKE:
-            return _between(low, high, "<") if part else f"{_between(low, high, '<')} or {reads.KEY} is null"
-        tests = " ".join(f"when {_below(edge)} then {index}" for index, edge in enumerate(edges[: part + 1]))
+            return _test_between(low, high, "<") if part else f"{_test_between(low, high, '<')} or {reads.KEY} is null"
+        tests = " ".join(f"when {_test_below(edge)} then {index}" for index, edge in enumerate(edges[: part + 1]))
         mine = f"case {tests} else {len(edges)} end = {part}"
-        bounds = _between(low, high, "<=")
+        bounds = _test_between(low, high, "<=")
         return f"{mine} and {bounds}" if high is not None else f"{mine} and ({bounds} or {reads.KEY} is null)"
 
-    def _shown(self, name: str, column: Column) -> str:
+    def _show_key(self, name: str, column: Column) -> str:
         if column.kind in CALENDAR_KINDS and column.kind in self._product.by_text:
             return self._product.texts.plain.format(c=name)  # its driver alters the typed value
         return name
@@ -107,23 +107,23 @@ def _name(index: int) -> str:
     return f"{reads.KEY}{index}" if index else reads.KEY
 
 
-def _below(edge: Edge) -> str:
+def _test_below(edge: Edge) -> str:
     """Keys before the edge, column by column; a NULL is below nothing.
 
-    >>> _below(("5", "'a'"))
+    >>> _test_below(("5", "'a'"))
     "hr_k < 5 or (hr_k = 5 and hr_k1 < 'a')"
     """
     last = len(edge) - 1
     found = f"{_name(last)} < {edge[last]}"
     for index in reversed(range(last)):
-        found = f"{_name(index)} < {edge[index]} or ({_name(index)} = {edge[index]} and {_grouped(found)})"
+        found = f"{_name(index)} < {edge[index]} or ({_name(index)} = {edge[index]} and {_group_test(found)})"
     return found
 
 
-def _grouped(test: str) -> str:
+def _group_test(test: str) -> str:
     return f"({test})" if " or " in test else test
 
 
-def _between(low: Edge | None, high: Edge | None, less: str) -> str:
+def _test_between(low: Edge | None, high: Edge | None, less: str) -> str:
     tests = [(f"{reads.KEY} >= {low[0]}" if low else ""), (f"{reads.KEY} {less} {high[0]}" if high else "")]
     return " and ".join(test for test in tests if test)

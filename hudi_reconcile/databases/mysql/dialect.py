@@ -172,7 +172,7 @@ def exact(name: str, column: Column) -> str:
     return f"cast({text} as binary)"
 
 
-def limited(select: str, rows: int) -> str:
+def limit_rows(select: str, rows: int) -> str:
     """The select with at most that many rows."""
     return f"{select} limit {rows}"
 
@@ -213,7 +213,7 @@ def literal(column: Column, micros: int) -> str:
     return f"{'date' if column.kind is Kind.DATE else 'timestamp'} '{found}'"
 
 
-def uncarried(column: Column) -> str | None:
+def find_uncarried(column: Column) -> str | None:
     """Calendar values that are no day: 0000-00-00, 2024-02-00, 2024-02-31, and the year 0."""
     if column.kind not in CALENDAR_KINDS:
         return None

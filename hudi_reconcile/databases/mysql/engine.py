@@ -60,7 +60,7 @@ class MysqlEngine(ServerEngine):
     def __init__(self, connection: Connection) -> None:
         arguments = session.control_arguments(connection)
         how: Any = {"begin": dialect.begin(connection.statement_timeout_seconds), "connect": session.login}
-        how |= {"named": _named, "cancel": _cancel_statements}
+        how |= {"named": _name_error, "cancel": _cancel_statements}
         super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, **how))
 
     @property
@@ -306,7 +306,7 @@ def _cancel_statements(engine: Engine, busy: Sequence[Any]) -> None:
                 own.cursor().execute(f"kill query {opened.thread_id():d}")
 
 
-def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
+def _name_error(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     code, reason = (*getattr(error.orig, "args", ()), None, None)[:2]
     if code in _REFUSED:
         return control.password_error(connection)
@@ -315,7 +315,7 @@ def _named(error: DBAPIError, connection: Connection) -> SourceError | UsageErro
     if code == 1049:  # noqa: PLR2004 - the server's number
         return control.missing_database_error(connection)
     if code in _NOT_GRANTED:
-        return control.not_granted(connection, f"{reason} (error {code})")
+        return control.build_grant_error(connection, f"{reason} (error {code})")
     if code in _TIMED_OUT:
         return control.cancelled_error(connection, f" (error {code})")
     shown = f"{reason} " if code in _TELLING else ""

@@ -128,7 +128,7 @@ _GRAMMAR = ("(error 1064)", "(error 1054)", "(error 1146)", "(error 1060)", "(er
 
 def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -> Described:
     """The query's answer as a table without any key of its own. Raises UsageError for a query that is not understood."""
-    name = reads.as_subquery(request.query or "")
+    name = reads.wrap_query(request.query or "")
     try:
         columns = plane.shape(f"select * from {name} limit 0", _columns)
         lines = plane.rows(dialect.estimate_query(name, request.predicates))

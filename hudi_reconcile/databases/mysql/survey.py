@@ -25,11 +25,11 @@ _RANGED = re.compile(r"(?:(?:to_days|to_seconds|year|unix_timestamp)\()?`?(\w+)`
 def survey_mysql(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTable]:
     """The tables and views of these schemas; without schemas those of the URL's database."""
 
-    def told(what: str) -> Rows:
+    def ask(what: str) -> Rows:
         return engine.rows(dialect.survey_query(what, schemas))
 
-    tables = [row for row in told("tables") if row["type"] in READABLE]
-    columns, indexes = _by_name(told("columns")), _by_name(told("indexes"))
+    tables = [row for row in ask("tables") if row["type"] in READABLE]
+    columns, indexes = _group_by_name(ask("columns")), _group_by_name(ask("indexes"))
     for row in tables:
         schema, name = str(row["schema_name"]), str(row["name"])
         here, is_view = (schema, name), row["type"] == "VIEW"
@@ -67,7 +67,7 @@ def _column(row: Mapping[str, Any]) -> CatalogColumn:
     return CatalogColumn(column, "auto_increment" in extra, fallback.startswith(_CLOCK), moved_by)
 
 
-def _by_name(rows: Rows) -> Mapping[tuple[str, str], list[Mapping[str, Any]]]:
+def _group_by_name(rows: Rows) -> Mapping[tuple[str, str], list[Mapping[str, Any]]]:
     found: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for name, group in groupby(rows, key=lambda row: (str(row["schema_name"]), str(row["table_name"]))):
         found[name] += group

@@ -167,7 +167,7 @@ def exact(name: str, column: Column) -> str:
     return (_own_text if column.native in _ZEROS else _plain_text)(name, column.native)
 
 
-def limited(select: str, rows: int) -> str:
+def limit_rows(select: str, rows: int) -> str:
     """The select with at most that many rows."""
     return f"{select} limit {rows}"
 
@@ -211,7 +211,7 @@ def says(column: Column, quoted: str) -> str:
     return f"{read(column)} = {quoted}"
 
 
-def uncarried(column: Column) -> str | None:
+def find_uncarried(column: Column) -> str | None:
     """Calendar values and NaN decimals, which the JDBC read would alter or stumble over.
 
     The driver turns infinity into the year 9999, and days of 1582-10-05 to 1582-10-14 move by ten.

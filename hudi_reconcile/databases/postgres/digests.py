@@ -34,16 +34,16 @@ def canonical(item: ComparedColumn) -> str:
         micros = f"({_bits(f'{kind}_send({name})')} + {_EPOCH_MICROS})"
         if item.fraction_digits is not None:
             step = 10 ** (MICROS_DIGITS - item.fraction_digits)
-            micros = f"({floored(micros, step)} * {step})"
+            micros = f"({divide_down(micros, step)} * {step})"
         return f"case when isfinite({name}) then {micros}::text else {name}::text end"
     if kind in (Kind.REAL, Kind.DOUBLE):
-        value = _as_float(name) if item.as_float else f"{name}::float8"
+        value = _round_to_float(name) if item.as_float else f"{name}::float8"
         magnitude = f"({_bits(f'float8send({value})')} & {_GREATEST})::text"
         return f"case when {name} = 'NaN' then 'NaN' when {value} < 0 then '-' || {magnitude} else {magnitude} end"
     return dialect.read(item.column) if kind in TEXT_KINDS else f"{name}::text"
 
 
-def _as_float(name: str) -> str:
+def _round_to_float(name: str) -> str:
     # PostgreSQL refuses what becomes infinite or zero; Spark does not.
     infinite = f"when abs({name}) >= {_FLOAT_END} and {name} <> 'NaN' then sign({name}) * float8 'infinity'"
     return f"(case {infinite} when abs({name}) <= {_FLOAT_LEAST} then 0 else {name}::float4::float8 end)"
@@ -60,7 +60,7 @@ def octets(text: str, column: Column) -> str:
     return f"(case when {_IS_UTF8} then octet_length({text}) else octet_length(convert_to({text}, 'UTF8')) end)::text"
 
 
-def joined(texts: tuple[str, ...]) -> str:
+def join_texts(texts: tuple[str, ...]) -> str:
     """Texts, one after the other."""
     return " || ".join(texts)
 
@@ -71,7 +71,7 @@ def md5_number(text: str, hex_digits: int) -> str:
     return f"('x' || left({md5}, {hex_digits}))::bit({hex_digits * 4})::int8"
 
 
-def floored(number: str, divisor: int) -> str:
+def divide_down(number: str, divisor: int) -> str:
     """`/` cuts toward zero; -(number + 1) does not overflow at the smallest bigint."""
     return f"(case when {number} >= 0 then {number} / {divisor} else -1 - (-({number} + 1) / {divisor}) end)"
 
@@ -81,7 +81,7 @@ def remainder(number: str, divisor: int) -> str:
     return f"({number} % {divisor})"
 
 
-def absent(value: str) -> str:
+def write_null_test(value: str) -> str:
     """NULL itself: `is null` is true of a composite value whose fields are all NULL, too."""
     return f"{value} is not distinct from null"
 
@@ -91,7 +91,7 @@ def filler(octets: int) -> str:
     return f"select repeat('x', {octets}) as hr_x"
 
 
-def unmerged(select: str, *, narrow: bool) -> str:  # noqa: ARG001 - it keeps no rows, however wide
+def keep_apart(select: str, *, narrow: bool) -> str:  # noqa: ARG001 - it keeps no rows, however wide
     """OFFSET keeps the planner from pulling the select up into the outer one."""
     return f"{select} offset 0"
 

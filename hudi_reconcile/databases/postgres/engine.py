@@ -122,10 +122,10 @@ class PostgresEngine(ServerEngine):
         """The table as the catalog has it now."""
         self._refuse_pooler()
         if request.query is not None:
-            return describe_query(self._plane, request, self._names.qualified(request), server=self._identity())
+            return describe_query(self._plane, request, self._names.qualify(request), server=self._identity())
         found = self._names.table(request.table)
         name = quote_table_name(found)
-        asked = self._names.qualified(request, name)
+        asked = self._names.qualify(request, name)
         columns = tuple(
             dialect.classify_column(
                 r["name"], r["type_name"], r["type_mod"], declared=r["declared"], nullable=r["nullable"],

@@ -33,7 +33,7 @@ class PostgresNames:
     def table(self, name: str) -> RowMapping:
         """The row of `catalog.TABLE_QUERY`. Raises UsageError for what is no name, no table, or not there."""
         try:
-            found = self._found(name)
+            found = self._find_table(name)
         except SourceError as error:
             if "42602" in error.message or "42601" in error.message:
                 raise UsageError(
@@ -50,7 +50,7 @@ class PostgresNames:
             raise UsageError(f"{name} is not a table or view", fix=_FIX)
         return found
 
-    def qualified(self, request: TableRequest, name: str | None = None) -> TableRequest:
+    def qualify(self, request: TableRequest, name: str | None = None) -> TableRequest:
         """The request with the schema of each table that its SQL names without one; `name` is the table read, if it is one.
 
         What is not found is left for the server to name. Raises UsageError as `_refuse_other_text`.
@@ -60,7 +60,7 @@ class PostgresNames:
         query, where = strip_end(request.query or ""), request.where or ""
         of_query, of_where = user_sql.tables(query, dialect.NAME), user_sql.condition_tables(where, dialect.NAME)
         every = (*of_query, *of_where)
-        rows = {text: self._found(text) for text in dict.fromkeys(one.text for one in every if one.is_bare)}
+        rows = {text: self._find_table(text) for text in dict.fromkeys(one.text for one in every if one.is_bare)}
         read = [one.text for one in every if not one.is_bare] + [
             quote_table_name(row) for row in rows.values() if row is not None
         ]
@@ -68,8 +68,8 @@ class PostgresNames:
         schemas = {text: dialect.quote(row["schema_name"]) for text, row in rows.items() if row is not None}
         return replace(
             request,
-            query=request.query and user_sql.with_schemas(query, of_query, schemas),
-            where=request.where and user_sql.with_schemas(where, of_where, schemas),
+            query=request.query and user_sql.add_schemas(query, of_query, schemas),
+            where=request.where and user_sql.add_schemas(where, of_where, schemas),
         )
 
     def _refuse_other_text(self, request: TableRequest, names: Sequence[str]) -> None:
@@ -98,7 +98,7 @@ class PostgresNames:
                     f"tables[{request.name}].source.{setting}",
                 )
 
-    def _found(self, name: str) -> RowMapping | None:
+    def _find_table(self, name: str) -> RowMapping | None:
         names = [name]
         if dialect.is_bare(name):
             if self._schemas is None:

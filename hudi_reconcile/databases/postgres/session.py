@@ -19,7 +19,7 @@ from psycopg.pq import Format
 from sqlalchemy.exc import DBAPIError
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.safe_text import of_message
+from hudi_reconcile.core.safe_text import redact_message
 from hudi_reconcile.core.source.connection import NO_CLEAR_TEXT, Connection
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.databases import control
@@ -214,7 +214,7 @@ def describe_query(plane: ControlPlane, request: TableRequest, asked: TableReque
 
     Raises UsageError for a query that PostgreSQL does not understand.
     """
-    name = reads.as_subquery(asked.query or "")
+    name = reads.wrap_query(asked.query or "")
     try:
         fields = plane.shape(f"select * from {name} limit 0", _fields)
         plan = plane.one(dialect.estimate_query(name, asked.predicates))["QUERY PLAN"]
@@ -291,9 +291,9 @@ def error_of_sqlstate(error: BaseException | None, connection: Connection) -> So
         return control.unreachable_error(connection, reason)
     if state == "42501":
         hides = "row-level security" in reason
-        return (control.hidden_rows_error if hides else control.not_granted)(connection, reason)
+        return (control.hidden_rows_error if hides else control.build_grant_error)(connection, reason)
     if state == "57014":
         return control.cancelled_error(connection, f": {reason}")
-    what = f"{of_message(reason, state=state)} (SQLSTATE {state})"
+    what = f"{redact_message(reason, state=state)} (SQLSTATE {state})"
     fix = _SCHEMA_FIX if state in _UNKNOWN_NAME_STATES else "run: hudi-reconcile doctor"
     return SourceError(f"{connection.place}: {what}", fix=fix)

@@ -18,11 +18,11 @@ _TYPES: Mapping[str, RelationType] = {"v": "view", "f": "foreign table"}
 def survey_postgres(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTable]:
     """The tables and views of these schemas; without schemas those that the role's path leads to."""
 
-    def told(what: str) -> Rows:
+    def ask(what: str) -> Rows:
         return engine.rows(catalog.survey_query(what, schemas))
 
-    tables, columns, keys = told("tables"), _by_table(told("columns")), _by_table(told("keys"))
-    indexed, moved = _by_table(told("indexed")), _by_table(told("moved"))
+    tables, columns, keys = ask("tables"), _group_by_table(ask("columns")), _group_by_table(ask("keys"))
+    indexed, moved = _group_by_table(ask("indexed")), _group_by_table(ask("moved"))
     for row in tables:
         oid, schema, name = row["oid"], str(row["schema_name"]), str(row["table_name"])
         kind = _TYPES.get(row["relkind"], "table")
@@ -61,7 +61,7 @@ def _unread(row: Mapping[str, Any], sql: str) -> str:
     return "" if row["is_filled"] else f"it has no rows yet: REFRESH MATERIALIZED VIEW {sql}"
 
 
-def _by_table(rows: Rows) -> Mapping[Any, list[Mapping[str, Any]]]:
+def _group_by_table(rows: Rows) -> Mapping[Any, list[Mapping[str, Any]]]:
     found: defaultdict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         found[row["oid"]].append(row)

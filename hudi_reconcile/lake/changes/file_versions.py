@@ -18,7 +18,7 @@ from pyspark.sql.types import StructField, StructType
 from hudi_reconcile.core.changes.file_history import Chain, StateChain
 from hudi_reconcile.core.changes.range import Commit, FileGroup
 from hudi_reconcile.core.tables.partitions import DEFAULT
-from hudi_reconcile.lake.changes.read_points import AFTER, BEFORE, by_moment, read_each
+from hudi_reconcile.lake.changes.read_points import AFTER, BEFORE, group_by_moment, read_each
 
 _FILES = "name string, chain int, place int, n int, then int"
 _SEQNO, _TIME = "_hoodie_commit_seqno", "_hoodie_commit_time"
@@ -59,13 +59,13 @@ class ChainedFiles:
         ]
         return F.broadcast(self._spark.createDataFrame(rows, _FILES))
 
-    def touched(self, shaped: Shape) -> DataFrame | None:
+    def read_touched(self, shaped: Shape) -> DataFrame | None:
         """What `shaped` makes of the rows that a commit wrote or took away, with `n` and `side`; materialised.
 
         None where a version is in files that do not follow each other, or twice in one of them: no chain tells its story.
         None too where Spark leaves files out.
         """
-        found = self._all_of([one.path for chain in self._chains for one in chain])
+        found = self._scan_all([one.path for chain in self._chains for one in chain])
         if found is None:
             return None
         placed = found.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
@@ -82,23 +82,23 @@ class ChainedFiles:
         rows = shaped(self._scan([one.path for one in later]).where(own), _name())
         return rows.unionByName(shaped(self._scan(before), _name())) if before else rows
 
-    def alive(self) -> DataFrame | None:
+    def read_alive(self) -> DataFrame | None:
         """Rows of the last file of each chain that the commits asked for wrote. None where Spark leaves files out."""
         times = sorted({one.requested for chain in self._chains for one in chain if one.n is not None})
-        rows = self._all_of([chain[-1].path for chain in self._chains])
+        rows = self._scan_all([chain[-1].path for chain in self._chains])
         own = F.col(_TIME).between(times[0], times[-1]) & F.col(_TIME).isin(*times)
         return None if rows is None else rows.where(own)
 
     def new_rows(self, shaped: Shape) -> DataFrame | None:
         """What `shaped` makes of all rows of the file groups that the commits began, with `n`. None as in `touched`."""
         begun = [chain[0] for chain in self._chains if chain[0].n is not None]
-        rows = self._all_of([one.path for one in begun]) if begun else self._nothing()
+        rows = self._scan_all([one.path for one in begun]) if begun else self._nothing()
         return None if rows is None else shaped(rows, _name()).join(self._files.select("name", "n"), "name")
 
     def _nothing(self) -> DataFrame:
         return self._scan([self._chains[0][0].path]).limit(0)
 
-    def _all_of(self, paths: Sequence[str]) -> DataFrame | None:
+    def _scan_all(self, paths: Sequence[str]) -> DataFrame | None:
         """None where a path filter that is set for other tables (`mapreduce.input.pathFilter.class`) hides some of the files."""
         found = self._scan(paths)
         return found if len(found.inputFiles()) == len(paths) else None
@@ -143,7 +143,7 @@ class ChainedStates:
         ]
         self._states = F.broadcast(spark.createDataFrame(rows, _STATES))
 
-    def touched(self, commits: Sequence[Commit], *, keep: bool) -> DataFrame | None:
+    def read_touched(self, commits: Sequence[Commit], *, keep: bool) -> DataFrame | None:
         """The rows that a commit wrote or took away, with `n` and `side`; materialised.
 
         With `keep` rows are read once and kept meanwhile, else twice. None where a version is in states that do not follow each
@@ -151,7 +151,7 @@ class ChainedStates:
 
         Raises UsageError for a moment that Hudi cannot show any more.
         """
-        moments = by_moment((one.moment, one.group) for chain in self._chains for one in chain)
+        moments = group_by_moment((one.moment, one.group) for chain in self._chains for one in chain)
         rows = reduce(DataFrame.unionByName, read_each(moments, self._read, commits))
         placed = rows.join(self._states, ["moment", "part", "file_id"])
         is_whole = F.col("own").isNull() | (F.col("own") == F.col("requested"))

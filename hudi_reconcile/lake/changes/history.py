@@ -25,9 +25,9 @@ from hudi_reconcile.core.changes.range import (
     FileGroup,
     LoggedCommit,
     Span,
+    count_logged_commits,
     find_cut,
     find_entangled,
-    logged_of,
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import GENERATED_KEY, LakeTable
@@ -36,20 +36,20 @@ from hudi_reconcile.lake.changes.cdc_log import logged_changes
 from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
 from hudi_reconcile.lake.changes.read_points import (
     Meanwhile,
-    by_moment,
     choose_moments,
     estimate_bytes,
+    group_by_moment,
     has_older_logs,
     is_plain,
     is_service,
-    looks_of,
+    list_looks,
     parse_commit,
     read_each,
 )
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import OPERATION, files_hold_rows, merges_whole_rows, path_tells_values
 from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
-from hudi_reconcile.lake.schema import as_newest_columns, list_columns
+from hudi_reconcile.lake.schema import cast_to_newest, list_columns
 from hudi_reconcile.lake.table import build_readable_table, has_table
 from hudi_reconcile.ports import Frame
 
@@ -77,7 +77,7 @@ class HudiHistory:
         self._spark = spark
         self._path = path.rstrip("/") or path
         line = Timeline(spark, self._path) if has_table(Files(spark, self._path), self._path) else None
-        if line is None or not line.completed():
+        if line is None or not line.list_completed():
             raise UsageError(f"there is no Hudi table at {self._path}", fix="pull it first: hudi-reconcile pull")
         properties = line.properties()
         if properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
@@ -91,7 +91,7 @@ class HudiHistory:
         self._services: tuple[Commit, ...] = ()  # compactions and clusterings
         self._writes: tuple[Commit, ...] = ()  # all of them
         self._bytes: Mapping[FileGroup, float] = {}
-        self._done = sorted(line.completed(), key=lambda action: action.requested)
+        self._done = sorted(line.list_completed(), key=lambda action: action.requested)
         now = read_newest(spark, self._path)
         # Files of Flink's changelog mode hold changes, which Hudi's reader alone merges into rows.
         self._holds_changes = OPERATION in now.columns
@@ -114,16 +114,16 @@ class HudiHistory:
             self._writes, self._services, self._bytes = tuple(found), tuple(services), estimate_bytes(documents)
         return self._commits
 
-    def bytes_around(self, commits: Sequence[Commit]) -> float:
+    def bound_bytes(self, commits: Sequence[Commit]) -> float:
         """At most how much is read for `versions`; infinite where the size of a file group is no longer on the timeline."""
         self.commits()
         return sum(2 * self._bytes.get(group, math.inf) for commit in commits for group in commit.groups)
 
     def cut(self, commits: Sequence[Commit]) -> Cut | None:
         """What was gone of the history when this object was made."""
-        return find_cut(commits, self._line.retained_from(), self._line.archived_upto())
+        return find_cut(commits, self._line.find_retained(), self._line.archived_upto())
 
-    def meanwhile(self) -> Meanwhile:
+    def look_anew(self) -> Meanwhile:
         """Look anew: at what others did to the table since this object was made."""
         return Meanwhile(
             Timeline(self._spark, self._path),
@@ -139,11 +139,11 @@ class HudiHistory:
         """
         self._check_entangled(commits)
         done = [action.requested for action in self._done]
-        looks = sorted(looks_of(commits, done, self._last_archived()))
+        looks = sorted(list_looks(commits, done, self._last_archived()))
         read = partial(self._read, gives_versions=self._gives_versions(commits))
-        frames = read_each(by_moment((look[0], look[1:3]) for look in looks), read, self.commits())
+        frames = read_each(group_by_moment((look[0], look[1:3]) for look in looks), read, self.commits())
         if not frames:
-            return Frame(self._shaped(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
+            return Frame(self._shape_rows(self._nothing()).select(F.lit(0).alias("n"), F.lit(0).alias("side"), *_ROW))
         uses = self._spark.createDataFrame(looks, "moment string, part string, file_id string, n int, side int")
         rows = reduce(DataFrame.unionByName, frames)
         on = ["moment", "part", "file_id"]
@@ -159,40 +159,40 @@ class HudiHistory:
                 fix=f"ask for a range that begins at {max(first, second)}: --from {max(first, second)}",
             )
 
-    def touched(self, commits: Sequence[Commit]) -> Frame | None:
+    def read_touched(self, commits: Sequence[Commit]) -> Frame | None:
         """Rows that the commits wrote or took away, as `changefeed/log.py` takes them, from one reading of their files.
 
         None where that cannot be done with certainty: `versions` reads whatever the table is, in several times the time.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
-        files = self._chained(commits)
-        rows = files.touched(self._shaped) if files else None
+        files = self._chain_files(commits)
+        rows = files.read_touched(self._shape_rows) if files else None
         if rows is None:
             states = self._states(commits)
-            keep = self.bytes_around(commits) <= _KEPT_BYTES
-            rows = states.touched(self.commits(), keep=keep) if states else None
+            keep = self.bound_bytes(commits) <= _KEPT_BYTES
+            rows = states.read_touched(self.commits(), keep=keep) if states else None
         return None if rows is None else Frame(rows.select("n", "side", *_ROW))
 
-    def counted(self, commits: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
+    def count_commits(self, commits: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
         """What Hudi's own change log must hold of the commits; None where it cannot tell them all.
 
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         told = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
         told = told and not self.table.has_generated_keys  # the log has no column of Hudi's
-        files = self._chained(commits) if told else None
+        files = self._chain_files(commits) if told else None
         if files is None or files.has_folder_without_value:
             return None
-        return logged_of(commits, self._writes)
+        return count_logged_commits(commits, self._writes)
 
     @contextmanager
-    def logged(self, commits: Sequence[Commit], counted: Sequence[LoggedCommit]) -> Iterator[Frame | None]:
+    def read_log(self, commits: Sequence[Commit], counted: Sequence[LoggedCommit]) -> Iterator[Frame | None]:
         """What Hudi's own change log tells of `counted` commits: `n`, `op`, `before`, `after`; to be evaluated once, inside.
 
         None where that are not the values that the table holds. Raises LakeError where it cannot be read.
         """
-        files = self._chained(commits)
-        new_rows = files.new_rows(self._shaped) if files else None
+        files = self._chain_files(commits)
+        new_rows = files.new_rows(self._shape_rows) if files else None
         if new_rows is None:
             yield None
             return
@@ -205,13 +205,13 @@ class HudiHistory:
         found = link_states(commits, self.commits(), self._services, done, self._last_archived())
         if not found or not self._is_plain(commits):
             return None
-        read = partial(self._read, further=(_requested(),), gives_versions=self._gives_versions(commits))
+        read = partial(self._read, further=(_requested_column(),), gives_versions=self._gives_versions(commits))
         return ChainedStates(self._spark, found, read)
 
     def _last_archived(self) -> str | None:
-        return max((action.requested for action in self._line.archived()), default=None)
+        return max((action.requested for action in self._line.list_archived()), default=None)
 
-    def _chained(self, commits: Sequence[Commit]) -> ChainedFiles | None:
+    def _chain_files(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
         told = self._merges_whole_rows and not self._holds_changes and files_hold_rows(self.table)
         told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
@@ -221,7 +221,7 @@ class HudiHistory:
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
     def can_list_alive(self, commits: Sequence[Commit]) -> bool:
-        """True where `alive` answers for these commits: no row left its file group, and versions tell who changed it last."""
+        """Whether `read_alive_upserts` answers for these: no row left its file group, and versions tell who changed it last."""
         return self._is_plain(commits) and self._gives_versions(commits)
 
     def _is_plain(self, commits: Sequence[Commit]) -> bool:
@@ -254,18 +254,18 @@ class HudiHistory:
         except LakeError:
             return False  # the rows are read next; where they are gone too, that is the error
 
-    def alive(self, commits: Sequence[Commit]) -> Frame:
+    def read_alive_upserts(self, commits: Sequence[Commit]) -> Frame:
         """Rows that the commits wrote and that are there after the last of them: `n`, `op`, `key`, `before`, `after`.
 
         Only where `can_list_alive`: a replacement or a clustering carries rows from one file group into another.
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
-        files = self._chained(commits)
-        found = files.alive() if files else None
-        rows = self._alive(commits) if found is None else self._shaped(found, _requested())
-        return self._upserts(self._numbered(rows, commits))
+        files = self._chain_files(commits)
+        found = files.read_alive() if files else None
+        rows = self._read_alive(commits) if found is None else self._shape_rows(found, _requested_column())
+        return self._upserts(self._number_rows(rows, commits))
 
-    def _numbered(self, rows: DataFrame, commits: Sequence[Commit]) -> DataFrame:
+    def _number_rows(self, rows: DataFrame, commits: Sequence[Commit]) -> DataFrame:
         """Rows that one of the commits wrote, with `n`, its place."""
         requested = [one.instant.requested for one in commits]
         if 0 < len(requested) <= _MOST_LITERAL:
@@ -274,19 +274,21 @@ class HudiHistory:
         known = self._spark.createDataFrame([(one, n) for n, one in enumerate(requested)], "requested string, n int")
         return rows.join(F.broadcast(known), "requested")
 
-    def _alive(self, commits: Sequence[Commit]) -> DataFrame:
+    def _read_alive(self, commits: Sequence[Commit]) -> DataFrame:
         looks = choose_moments(commits, self._writes)
         requested = [one.instant.requested for one in commits]
         if len(looks) == 1:  # then no row of another file group is by one of the commits
             looks = dict.fromkeys(looks, _ALL)
-        frames = read_each(looks, partial(self._written, requested=requested), self.commits())
-        return reduce(DataFrame.unionByName, frames) if frames else self._shaped(self._nothing(), _requested())
+        frames = read_each(looks, partial(self._read_written, requested=requested), self.commits())
+        return (
+            reduce(DataFrame.unionByName, frames) if frames else self._shape_rows(self._nothing(), _requested_column())
+        )
 
-    def _written(self, moment: str, groups: frozenset[FileGroup], requested: list[str]) -> DataFrame:
+    def _read_written(self, moment: str, groups: frozenset[FileGroup], requested: list[str]) -> DataFrame:
         rows = read_as_of(self._spark, self._path, moment)
         # All of them at once as a range too, which the files' statistics know.
         rows = rows.where(F.col("_hoodie_commit_time").between(min(requested), max(requested)))
-        rows = self._shaped(rows.where(F.col("_hoodie_commit_time").isin(requested)), _requested())
+        rows = self._shape_rows(rows.where(F.col("_hoodie_commit_time").isin(requested)), _requested_column())
         if not groups:
             return rows
         wanted = self._spark.createDataFrame(sorted(groups), "part string, file_id string")
@@ -300,14 +302,14 @@ class HudiHistory:
             )
         )
 
-    def elsewhere(self, commits: Sequence[Commit]) -> Frame:
+    def list_other_keys(self, commits: Sequence[Commit]) -> Frame:
         """`key` of each row in a file group that none of the commits wrote, as of the last of them."""
         wrote = sorted({group for one in commits for group in one.groups})
         known = F.broadcast(self._spark.createDataFrame(wrote, "part string, file_id string"))
-        rows = self._shaped(read_as_of(self._spark, self._path, max(one.instant.requested for one in commits)))
+        rows = self._shape_rows(read_as_of(self._spark, self._path, max(one.instant.requested for one in commits)))
         return Frame(rows.where("row is not null").join(known, ["part", "file_id"], "left_anti").select("key"))
 
-    def raw(self, span: Span, merge: str) -> Frame:
+    def read_raw(self, span: Span, merge: str) -> Frame:
         """What Hudi's incremental query gives for the range, in the columns of an answer: for merge_on_read.
 
         Raises UsageError in Flink's changelog mode, where deletes and images of before would pass for upserts.
@@ -321,7 +323,7 @@ class HudiHistory:
         rows = (
             read_incremental(self._spark, self._path, span.after, span.upto, merge) if span.commits else self._nothing()
         )
-        found = self._upserts(self._numbered(self._shaped(rows, _requested()), span.commits))
+        found = self._upserts(self._number_rows(self._shape_rows(rows, _requested_column()), span.commits))
         return Frame(cast("DataFrame", found).localCheckpoint())  # before the cleaner comes
 
     def _nothing(self) -> DataFrame:
@@ -331,21 +333,23 @@ class HudiHistory:
         self, moment: str, groups: frozenset[FileGroup], further: Sequence[Column] = (), *, gives_versions: bool
     ) -> DataFrame:
         """Rows of some file groups. Unless each change `gives_versions` of its own, a row's version holds a hash of the row."""
-        rows = self._shaped(read_as_of(self._spark, self._path, moment), *further).withColumn("moment", F.lit(moment))
+        rows = self._shape_rows(read_as_of(self._spark, self._path, moment), *further).withColumn(
+            "moment", F.lit(moment)
+        )
         rows = rows if gives_versions else rows.withColumn("version", F.expr(_VERSION_OF_PARTS))
         if len(groups) <= _MOST_PUSHED:
             rows = rows.where(" or ".join(f"startswith(file_name, '{file_id}')" for _, file_id in sorted(groups)))
         return rows
 
-    def _shaped(self, rows: DataFrame, *further: Column) -> DataFrame:
+    def _shape_rows(self, rows: DataFrame, *further: Column) -> DataFrame:
         """`row` is NULL where the row counts as deleted: its version is there, and it is not."""
         flag = [_DELETED] if self._is_flagged and _DELETED in rows.columns else []  # it may have come later
         gone = " or ".join([*(f"({one})" for one in self._gone), *(f"coalesce({one}, false)" for one in flag)])
-        shaped = self._as_read(rows, *map(F.col, flag), *further)
+        shaped = self._select_read(rows, *map(F.col, flag), *further)
         return shaped.withColumn("row", F.expr(f"if({gone}, null, row)")).drop(*flag) if gone else shaped
 
-    def _as_read(self, rows: DataFrame, *further: Column) -> DataFrame:
-        columns = dict(zip(self._names, as_newest_columns(rows, self.table.columns, self._path), strict=True))
+    def _select_read(self, rows: DataFrame, *further: Column) -> DataFrame:
+        columns = dict(zip(self._names, cast_to_newest(rows, self.table.columns, self._path), strict=True))
         keys = {**columns, GENERATED_KEY: F.col(GENERATED_KEY)}
         return rows.select(
             F.struct(*[keys[name] for name in self.table.record_key]).alias("key"),
@@ -366,5 +370,5 @@ _VERSION_OF_PARTS = f"concat_ws(' ', version, xxhash64(to_json(row, {_AS_WRITTEN
 _DELETED = "_hoodie_is_deleted"  # a writer's own column, by which Hudi takes a row that is upserted for a delete
 
 
-def _requested() -> Column:
+def _requested_column() -> Column:
     return F.col("_hoodie_commit_time").alias("requested")

@@ -30,7 +30,7 @@ class Positions:
         found = self._files.read(path)
         return None if found is None else parse_position(found[0], consumer, path)
 
-    def all(self) -> tuple[ConsumerPosition, ...]:
+    def list_all(self) -> tuple[ConsumerPosition, ...]:
         """Every consumer's position, by name. Raises LakeError for a damaged file, as `read` does."""
         files = (one.name for one in self._files.list(self._folder))
         positions = (name for name in files if name.endswith(_SUFFIX) and not name.startswith("."))  # leases do
@@ -38,7 +38,7 @@ class Positions:
         return tuple(found for name in names if (found := self.read(name)) is not None)
 
     @contextmanager
-    def held(self, consumer: str) -> Iterator[None]:
+    def hold(self, consumer: str) -> Iterator[None]:
         """Keep other calls for this consumer out: two that deliver at once would leave its target behind its position.
 
         An interrupted process leaves its lease, which the next one takes over.

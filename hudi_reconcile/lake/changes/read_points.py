@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from hudi_reconcile.core.changes.file_history import latest_before
+from hudi_reconcile.core.changes.file_history import find_latest_before
 from hudi_reconcile.core.changes.range import (
     BEGINNING,
     Commit,
@@ -36,14 +36,14 @@ END = "99999999999999999"  # after every instant
 Look = tuple[str, str, str, int, int]  # moment, partition, file id, commit, side
 
 
-def looks_of(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
+def list_looks(commits: Sequence[Commit], done: Sequence[str], archived: str | None) -> Iterator[Look]:
     """Which file groups are read as of when, and for which side of which commit. Before the first commit there is nothing.
 
     `done` are the requested times on the active timeline, `archived` the greatest of those in the archive.
     """
     for n, commit in enumerate(commits):
         requested = commit.instant.requested
-        for moment, side in ((latest_before(requested, done, archived), BEFORE), (requested, AFTER)):
+        for moment, side in ((find_latest_before(requested, done, archived), BEFORE), (requested, AFTER)):
             if moment is None:
                 continue
             yield from ((moment, part, file_id, n, side) for part, file_id in commit.groups)
@@ -103,7 +103,7 @@ def choose_moments(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mappi
         for group in write.groups & last.keys()
         if last[group] < write.instant.requested <= newest
     }
-    return by_moment((moment if group in moved_on else newest, group) for group, moment in last.items())
+    return group_by_moment((moment if group in moved_on else newest, group) for group, moment in last.items())
 
 
 def read_each(
@@ -126,7 +126,7 @@ def read_each(
     raise UsageError(cause.message, fix=f"the first usable instant is --from {usable}") from cause
 
 
-def by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:
+def group_by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:
     """The file groups that are read as of each moment."""
     found: dict[str, set[FileGroup]] = {}
     for moment, group in pairs:
@@ -149,8 +149,8 @@ class Meanwhile:
     def cut(self) -> Cut | None:
         """What is gone of the history by now. The cleaner may have passed all known commits: a later one is usable first then."""
         known = max((one.instant.requested for one in self.commits), default=BEGINNING)
-        later = [Commit(convert_action(action)) for action in self.line.completed() if action.requested > known]
-        return find_cut([*self.commits, *later], self.line.retained_from(), self.line.archived_upto())
+        later = [Commit(convert_action(action)) for action in self.line.list_completed() if action.requested > known]
+        return find_cut([*self.commits, *later], self.line.find_retained(), self.line.archived_upto())
 
     def zone(self, files: Files) -> int:
         """By how many minutes the table's instants are ahead of UTC; 0 where that is unknown.
@@ -164,13 +164,13 @@ class Meanwhile:
                 " its writer's JVM is in a zone ahead of UTC, or its clock is wrong",
                 fix="run the writers with -Duser.timezone=UTC; later ranges are told once such commits are archived",
             )
-        done = self.line.completed()
-        ahead = [offset_minutes(*one) for one in self._files_of({done[0], done[-1]}, files)]
+        done = self.line.list_completed()
+        ahead = [offset_minutes(*one) for one in self._list_files({done[0], done[-1]}, files)]
         if any(ahead):
-            check_order(list(self._files_of(done, files)))
+            check_order(list(self._list_files(done, files)))
         return max(ahead, key=abs, default=0)
 
-    def _files_of(self, actions: Iterable[TimelineAction], files: Files) -> Iterator[tuple[str, int]]:
+    def _list_files(self, actions: Iterable[TimelineAction], files: Files) -> Iterator[tuple[str, int]]:
         """When actions completed, and when their files were written. Of old tables the one is the other."""
         folder = self.line.properties().get("hoodie.timeline.path")
         for one in actions if folder else ():
@@ -180,10 +180,10 @@ class Meanwhile:
 
     def check_undisturbed(self, asked: Sequence[Commit]) -> None:
         """Raises LakeError where others changed what files hold as of the commits asked for."""
-        done = self.line.completed()
+        done = self.line.list_completed()
         new = [(one, json.loads(self.line.commit_json(one))) for one in done if one.requested not in self.writes]
         late = [parse_commit(one, document) for one, document in new if not is_compaction(document)]
-        why = find_disturbance(asked, {one.requested for one in (*done, *self.line.archived())}, late)
+        why = find_disturbance(asked, {one.requested for one in (*done, *self.line.list_archived())}, late)
         if why is not None:
             raise LakeError(f"Hudi table {self.path}: {why}", fix="run it again")
 

@@ -10,7 +10,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_queries import open_drift
 from hudi_reconcile.report.safe import visible
 from hudi_reconcile.report.words.advice import advice
-from hudi_reconcile.report.words.rules import details, of_status, order_rules, select_failed, select_warned
+from hudi_reconcile.report.words.rules import details, order_rules, select_failed, select_status, select_warned
 from hudi_reconcile.report.words.verdict import drift_rows, reasons, verdict, was_compared
 
 Document = Mapping[str, Any]
@@ -81,7 +81,7 @@ def _drift(table: Document) -> str:
 
 
 def _counts(table: Document) -> str:
-    counts = {status: len(of_status([table], status)) for status in _SIGNS} | {"fail": len(select_failed([table]))}
+    counts = {status: len(select_status([table], status)) for status in _SIGNS} | {"fail": len(select_failed([table]))}
     return ", ".join(
         f"{number} {said}" for said, number in {**counts, "warning": len(select_warned([table]))}.items() if number
     )

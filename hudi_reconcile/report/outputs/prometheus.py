@@ -78,7 +78,7 @@ def _families(run: Document, zone: str) -> Iterator[tuple[str, str, Samples]]:
     yield "table_seconds", "What the table's work took.", [({"table": t["name"]}, t["cost"]["seconds"]) for t in tables]
     yield from _work(tables)
     yield from _comparison(tables)
-    newest = {table["name"]: _time_of(table["checkpoint"], zone) for table in tables}
+    newest = {table["name"]: _read_time(table["checkpoint"], zone) for table in tables}
     yield _NEWEST, "The greatest watermark pulled so far.", [({"table": t}, at) for t, at in newest.items() if at]
     right: Samples = [
         ({"table": t["name"]}, ended) for t in tables if is_whole_comparison(t) and t["outcome"] in _RIGHT
@@ -119,7 +119,7 @@ def _work(tables: list[Document]) -> Iterator[tuple[str, str, Samples]]:
     yield "corrections_applied", "Corrections that the newest run wrote.", applied
 
 
-def _time_of(checkpoint: str | None, zone: str) -> float | None:
+def _read_time(checkpoint: str | None, zone: str) -> float | None:
     """Seconds since 1970 of a checkpoint's watermark; None where that is no time."""
     text = (checkpoint or "").partition(",")[0].strip()
     if not _ISO.match(text):
@@ -137,8 +137,8 @@ def _count(table: Document, severity: str, status: str) -> int:
 
 def _labels(run: Document, config: str, labels: Mapping[str, str]) -> str:
     given = {"command": run["command"], "config": config, **labels}
-    return ",".join(f'{name}="{_escaped(value)}"' for name, value in given.items())
+    return ",".join(f'{name}="{_escape(value)}"' for name, value in given.items())
 
 
-def _escaped(value: str) -> str:
+def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

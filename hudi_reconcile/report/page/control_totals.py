@@ -97,7 +97,9 @@ def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
         sentence = "Rows of some partitions only: one that moved counts on one side, so not held against the findings."
         return ControlTotals(Counted("Rows", source, lake), None, None, sentence, sums)
     if table.get("verified_at"):
-        return ControlTotals(Counted("Rows", source, lake), None, None, _after_correction(table, source - lake), sums)
+        return ControlTotals(
+            Counted("Rows", source, lake), None, None, _describe_after_correction(table, source - lake), sums
+        )
     if table["corrections"]["applied"]:
         sentence = "Counted around a correction, so not held against the findings."
         return ControlTotals(Counted("Rows", source, lake), None, None, sentence, sums)
@@ -108,7 +110,7 @@ def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
     return ControlTotals(rows, _keys(table, rows), explained, sentence, sums)
 
 
-def _after_correction(table: Mapping[str, Any], difference: int) -> str:
+def _describe_after_correction(table: Mapping[str, Any], difference: int) -> str:
     """An apply counts both tables, whatever it wrote, and compares only the segments of its plan again."""
     if not difference:
         return "Row counts are equal after the correction."
@@ -160,7 +162,7 @@ def _figures(totals: Mapping[str, Any]) -> Iterator[Figure]:
     """What the rule tells of the column, in the order in which it tells it."""
     for name, what in (("sum", "Sum"), ("min", "Least"), ("max", "Greatest")) if totals else ():
         source, lake = _number(totals["source"][name]), _number(totals["lake"][name])
-        apart = "" if source is None or lake is None else _signed(difference(source, lake))
+        apart = "" if source is None or lake is None else _write_signed(difference(source, lake))
         yield Figure(f"{what} of {totals['column']}", _plain(source), _plain(lake), apart)
 
 
@@ -172,7 +174,7 @@ def _plain(number: Decimal | None) -> str:
     return "" if number is None else f"{number:,f}".replace("-", _MINUS)
 
 
-def _signed(number: Decimal) -> str:
+def _write_signed(number: Decimal) -> str:
     return "0" if not number else f"{'+' if number > 0 else ''}{_plain(number)}"
 
 

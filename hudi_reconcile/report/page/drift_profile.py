@@ -136,7 +136,7 @@ def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
     late, silent = FindingKind.LATE_ARRIVING, FindingKind.UPDATED_WITHOUT_WATERMARK
     words[late] = _late(found["lateness"], *words[late])
     happened, cure = words[silent]
-    words[silent] = (f"{happened.removesuffix('.')}{_changed(found)}.", cure)
+    words[silent] = (f"{happened.removesuffix('.')}{_list_changed(found)}.", cure)
     return [
         (f"{kind}: {count_text(findings[kind], 'row')}. {what}", cure)
         for kind, (what, cure) in words.items()
@@ -152,10 +152,12 @@ def _late(late: Document | None, happened: str, cure: str) -> tuple[str, str]:
     if not (below := sum(late["rows"])):
         return "No pull has passed their watermark: none lies below the checkpoint.", " ".join(others)
     these, who = ("These", f"{below:,} of them") if others else ("They", "They")
-    return f"{who}{happened.removeprefix('They')}", " ".join((f"{these} {_below(late['greatest_seconds'])}", *others))
+    return f"{who}{happened.removeprefix('They')}", " ".join(
+        (f"{these} {_describe_lateness(late['greatest_seconds'])}", *others)
+    )
 
 
-def _below(greatest_seconds: float) -> str:
+def _describe_lateness(greatest_seconds: float) -> str:
     below = f"lie up to {span_text(greatest_seconds)} below the checkpoint:"
     if greatest_seconds > _LONGEST_OVERLAP_SECONDS:
         return f"{below} more than an overlap should bridge. Sweep regularly."
@@ -179,7 +181,7 @@ def _others(late: Document) -> list[str]:
     return said
 
 
-def _changed(found: Document) -> str:
+def _list_changed(found: Document) -> str:
     names = sorted(found["columns"], key=lambda name: (-found["columns"][name], name))[:3]
     return f", in {', '.join(names)}" if names else ""
 

@@ -46,12 +46,12 @@ def render_report(run: Document, kept: Kept) -> str:
 
     The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.
     """
-    return _template("report.html").render(page=build_page(run, kept), tool=command_prefix(run), **_inlined())
+    return _template("report.html").render(page=build_page(run, kept), tool=command_prefix(run), **_inline_sources())
 
 
 def render_index(index: Index, base: str) -> str:
     """The page over all tables. `base` leads from the page to the reports folder, ending in a slash."""
-    return _template("index.html").render(index=index, base=quote(base), **_inlined())
+    return _template("index.html").render(index=index, base=quote(base), **_inline_sources())
 
 
 def render_mail(mail: Mail) -> str:
@@ -59,7 +59,7 @@ def render_mail(mail: Mail) -> str:
     return _template("mail.html").render(mail=mail)
 
 
-def _inlined() -> dict[str, Any]:
+def _inline_sources() -> dict[str, Any]:
     style, script = (Markup(_source(name)) for name in ("report.css", "page.js"))  # noqa: S704 - our own files
     return {"style": style, "style_hash": _csp_hash(style), "script": script, "script_hash": _csp_hash(script)}
 
@@ -76,7 +76,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_show_value,
     )
     environment.filters |= {
         "figure": figure,
@@ -99,7 +99,7 @@ def _source(name: str) -> str:
     return loader.get_source(_environment(), name)[0]
 
 
-def _shown(value: Any) -> Any:
+def _show_value(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

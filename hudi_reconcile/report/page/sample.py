@@ -66,7 +66,7 @@ def show_finding(finding: Mapping[str, Any]) -> ShownFinding:
     """A finding for the report: differing columns, or where a side has no row the other's values."""
     source, lake = finding["source"], finding["lake"]
     names = list(finding["columns"]) or _columns_of_one_side(source, lake, finding["key"])
-    shown = [_compared(name, source, lake) for name in names[:MAX_COLUMNS]]
+    shown = [_compare_cells(name, source, lake) for name in names[:MAX_COLUMNS]]
     where = lake or {}
     return ShownFinding(
         kind=finding["kind"],
@@ -87,7 +87,7 @@ def _columns_of_one_side(source: Any, lake: Any, key: Iterable[str]) -> list[str
     return [name for name in values if name not in set(key)]
 
 
-def _compared(name: str, source: Any, lake: Any) -> ShownColumn:
+def _compare_cells(name: str, source: Any, lake: Any) -> ShownColumn:
     cells = (_cell(source, name), _cell(lake, name))
     return ShownColumn(name, *marked_cells(*cells), note=_note(name, source, lake, cells))
 
@@ -238,7 +238,7 @@ def corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | None:
         else "It agrees with this run's count. There are no findings to hold it against."
     )
     return CorrectedView(
-        changes=tuple(map(_shown, document["changes"])),
+        changes=tuple(map(_show_change, document["changes"])),
         total=sum(counts.values()),
         counts=", ".join(told) or "nothing",
         agreement="" if document["disagreements"] else agreement,
@@ -246,7 +246,7 @@ def corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | None:
     )
 
 
-def _shown(change: Mapping[str, Any]) -> ShownChange:
+def _show_change(change: Mapping[str, Any]) -> ShownChange:
     before, after = change["before"], change["after"]
     rows = [row for row in (before, after) if row is not None]
     names = [name for name in rows[0] if name not in change["key"] and name != READ_SEQ]

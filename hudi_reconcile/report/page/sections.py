@@ -18,9 +18,9 @@ from hudi_reconcile.report.page.control_totals import control_totals
 from hudi_reconcile.report.page.drift_profile import view_anatomy
 from hudi_reconcile.report.page.facts import Fact, facts
 from hudi_reconcile.report.page.sample import ShownFinding, corrected_view, show_finding
-from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, as_history_line, build_trend
+from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, build_history_line, build_trend
 from hudi_reconcile.report.words.rules import details, order_rules, rule_counts
-from hudi_reconcile.report.words.scope import not_compared, view_rest
+from hudi_reconcile.report.words.scope import list_not_compared, view_rest
 from hudi_reconcile.report.words.verdict import drift_rows, figure, reasons
 
 Document = Mapping[str, Any]
@@ -157,7 +157,7 @@ def _corrections(subject: Subject) -> Document | None:
 def _trend(subject: Subject) -> tuple[Trend | None, AgeView | None] | None:
     name, run = subject.name, subject.run
     coverage = subject.kept.coverage.get(name)
-    trend = build_trend(name, [as_history_line(run), *subject.kept.past])
+    trend = build_trend(name, [build_history_line(run), *subject.kept.past])
     age = None if coverage is None else view_ages(coverage, run["run_id"], run["ended_utc"])
     return (trend, age) if trend or age else None
 
@@ -226,7 +226,7 @@ SECTIONS: Final[Mapping[str, Callable[[Subject], Any]]] = {
     "left": lambda subject: view_rest(subject.run, subject.table, subject.kept.left.get(subject.name, ())),
     "corrected": lambda subject: corrected_view(subject.kept.corrected.get(subject.name)),
     "trend": _trend,
-    "not_compared": lambda subject: not_compared(subject.run, subject.table),
+    "not_compared": lambda subject: list_not_compared(subject.run, subject.table),
     "notes": _notes,
     "evidence": _evidence,
 }

@@ -75,7 +75,7 @@ def build_trend(table: str, past: Iterable[Document]) -> Trend | None:
     )
 
 
-def as_history_line(run: Document) -> dict[str, Any]:
+def build_history_line(run: Document) -> dict[str, Any]:
     """A run's `result.json` as a line of the history, so that it can stand at the end of its own trend."""
     told = ("run_id", "command", "outcome", "started_utc", "ended_utc")
     tables = [
@@ -115,7 +115,7 @@ def written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
 def _points(table: str, past: Iterable[Document]) -> list[Point]:
     found: list[Point] = []
     since: list[Document] = []
-    for run, one in _of(table, past):
+    for run, one in _select_table(table, past):
         if run["command"] in COMPARING_COMMANDS:
             found.append(_point(run, one, written_rows([one, *since], one["plan_id"])))
             since = []
@@ -126,7 +126,7 @@ def _points(table: str, past: Iterable[Document]) -> list[Point]:
     return found[::-1]
 
 
-def _of(table: str, past: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
+def _select_table(table: str, past: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
     return ((run, one) for run in past for one in run["tables"] if one["name"] == table)
 
 
@@ -236,7 +236,7 @@ def _worst_first(one: TableStanding) -> tuple[int, int, str, str]:
 
 def _standing(name: str, past: Sequence[Document]) -> TableStanding:
     touched = [(run, one) for run in past for one in run["tables"] if one["name"] == name]
-    newer, compared = _since_comparison(touched)
+    newer, compared = _split_at_comparison(touched)
     outcome = _outcome(newer, compared)
     shown, said = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
     trend = build_trend(name, past)
@@ -267,7 +267,7 @@ def _why(said: Document, point: Point | None, newer: Iterable[Touch]) -> str:
     return f"{rules}; the drift was corrected" if rules and is_written and is_right else rules
 
 
-def _since_comparison(touched: Iterable[Touch]) -> tuple[list[Touch], Touch | None]:
+def _split_at_comparison(touched: Iterable[Touch]) -> tuple[list[Touch], Touch | None]:
     """The runs after the newest comparison, newest first, and that comparison."""
     newer: list[Touch] = []
     for run, one in touched:

@@ -10,8 +10,8 @@ from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.report.page.facts import Fact, facts
 from hudi_reconcile.report.page.sections import Kept, Subject, build_sections
 from hudi_reconcile.report.words.advice import Advice, advice
-from hudi_reconcile.report.words.rules import of_status, select_failed, select_warned
-from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, not_compared
+from hudi_reconcile.report.words.rules import select_failed, select_status, select_warned
+from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, list_not_compared
 from hudi_reconcile.report.words.verdict import (
     choose_tone,
     count_text,
@@ -121,7 +121,7 @@ def list_numbers(run: Document) -> tuple[Number, ...]:
         Number(
             "Corrections written",
             f"{sum(one['applied'] for one in done):,}",
-            f"of {planned:,} planned: {count_text(upserts, 'upsert')}, {count_text(deletes, 'delete')}{_before(done)}"
+            f"of {planned:,} planned: {count_text(upserts, 'upsert')}, {count_text(deletes, 'delete')}{_describe_before(done)}"
             if planned
             else "",
         ),
@@ -129,7 +129,7 @@ def list_numbers(run: Document) -> tuple[Number, ...]:
     )
 
 
-def _before(done: Sequence[Document]) -> str:
+def _describe_before(done: Sequence[Document]) -> str:
     before = sum(one.get("applied_before", 0) for one in done)
     return f"; {before:,} more written before" if before else ""
 
@@ -139,14 +139,14 @@ def count_left_out(run: Document, tables: Sequence[Document]) -> Number:
     gaps = sum(len(table["unverified"]) + (table["error"] is not None) for table in tables)
     if gaps:
         return Number("Not compared", f"{gaps:,}", "columns, segments or tables")
-    if all(not_compared(run, table) == (NOTHING_LEFT_OUT,) for table in tables):
+    if all(list_not_compared(run, table) == (NOTHING_LEFT_OUT,) for table in tables):
         return Number("Not compared", "0", "nothing left out")
-    if all(is_whole_comparison(table) for table in tables) and (proven := sum(map(_proven, tables))):
+    if all(is_whole_comparison(table) for table in tables) and (proven := sum(map(_count_proven, tables))):
         return Number("Not compared again", f"{proven:,}", "segments that did not change on either side")
     return Number("Not compared", *_MEANT.get(run["command"], ("some", "named in the report, table by table")))
 
 
-def _proven(table: Document) -> int:
+def _count_proven(table: Document) -> int:
     segments: int = (table.get("coverage") or {}).get("proven", 0)
     return segments
 
@@ -170,8 +170,8 @@ def _rule_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
         Number(
             "Failed", f"{len(select_failed(tables)):,}", f"and {count_text(warnings, 'warning')}" if warnings else ""
         ),
-        Number("Waived", f"{len(of_status(tables, 'waived')):,}"),
-        Number("Could not run", f"{len(of_status(tables, 'error')):,}"),
+        Number("Waived", f"{len(select_status(tables, 'waived')):,}"),
+        Number("Could not run", f"{len(select_status(tables, 'error')):,}"),
         Number("Rows in the lake", _total(tables, "lake")),
     )
 

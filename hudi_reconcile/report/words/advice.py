@@ -10,7 +10,7 @@ from typing import Any
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import NOT_ASKED, STILL_DONE
 from hudi_reconcile.core.result_queries import add_config, is_wholly_corrected, open_drift, tool_command
-from hudi_reconcile.report.words.rules import of_status
+from hudi_reconcile.report.words.rules import select_status
 from hudi_reconcile.report.words.verdict import count_text, has_gaps, list_text, reasons
 
 Document = Mapping[str, Any]
@@ -37,7 +37,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.APPROVED:
             runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
             return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
-        case Outcome.DRIFT if not any(map(open_drift, concerned)) and of_status(concerned, "fail"):
+        case Outcome.DRIFT if not any(map(open_drift, concerned)) and select_status(concerned, "fail"):
             return _rule_advice(run, concerned)
         case Outcome.DRIFT:
             return _drift_advice(run, [table for table in concerned if not is_wholly_corrected(table)], guards or {})
@@ -49,7 +49,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
 
 def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
     tool = command_prefix(run)
-    words, look = _of_held(run, tables)
+    words, look = _advise_on_held(run, tables)
     anew = (f"{tool} sweep{_choice(run, tables)}", f"{tool} plan latest")
     if all(map(_same_plan_does, tables)):
         what, then = "The same plan still does what is left", _same_applies(run, tables)
@@ -99,11 +99,11 @@ def _config_first(run: Document) -> tuple[str, ...]:
 
 def _rule_advice(run: Document, tables: Sequence[Document]) -> Advice:
     tool, which = command_prefix(run), _choice(run, tables)
-    if {rule["check"] for rule in of_status(tables, "fail")} & {"drift", "total"}:
+    if {rule["check"] for rule in select_status(tables, "fail")} & {"drift", "total"}:
         return Advice(
             "Source and lake differ: compare, then look at the plan:", (f"{tool} sweep{which}", f"{tool} plan latest")
         )
-    again = _again(run, tables)
+    again = _write_same_command(run, tables)
     return Advice("Correct the rows at the source, or waive the rule until a day, then:", (again,))
 
 
@@ -149,7 +149,7 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     ]
     plan = (f"{command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
     look_at = f"look at the plan of {list_text([table['name'] for table in rest])}:" if rest else ""
-    again = f"{_again(run, tables)}{_budget(tables)}"
+    again = f"{_write_same_command(run, tables)}{_budget(tables)}"
     if run["command"] == "apply":
         again = f"{command_prefix(run)} sweep{_choice(run, tables)}"
     if not fixes:
@@ -157,13 +157,13 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     if run["outcome"] == Outcome.REFUSED.value:
         return Advice(" ".join([*dict.fromkeys(fixes), *([f"Then {look_at}"] if rest else [])]), plan)
     more = f" ({count_text(len(fixes) - 1, 'more fix', 'more fixes')} below)" if len(fixes) > 1 else ""
-    words, look = _of_held(run, tables)
+    words, look = _advise_on_held(run, tables)
     return Advice(
         f"{fixes[0]}{more}{words}; then{f' run again, and {look_at}' if rest else ':'}", (*look, again, *plan)
     )
 
 
-def _of_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str, ...]]:
+def _advise_on_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str, ...]]:
     """What to do about corrections that rules held back, and the command that lists them; nothing where none were."""
     held = [table for table in tables if table["corrections"].get("held", 0)]
     if not held:
@@ -188,7 +188,7 @@ def _budget(tables: Sequence[Document]) -> str:
     return f"{named} --budget {spent['budget']}"
 
 
-def _again(run: Document, tables: Sequence[Document]) -> str:
+def _write_same_command(run: Document, tables: Sequence[Document]) -> str:
     """The same command on these tables, with the options that it was given."""
     return f"{command_prefix(run)} {run['command']}{_choice(run, tables)}{_arguments(run, 'options')}"
 

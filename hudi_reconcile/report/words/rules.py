@@ -19,19 +19,19 @@ def order_rules(table: Document) -> list[Document]:
     return sorted(rules, key=lambda rule: (STATUSES.index(rule["status"]), rule["severity"] != "error"))
 
 
-def of_status(tables: Sequence[Document], status: str) -> list[Document]:
+def select_status(tables: Sequence[Document], status: str) -> list[Document]:
     """The rules of all tables with this status."""
     return [rule for table in tables for rule in order_rules(table) if rule["status"] == status]
 
 
 def select_failed(tables: Sequence[Document]) -> list[Document]:
     """The failed rules of all tables that make a run fail."""
-    return [rule for table in tables for rule in of_status([table], "fail") if not _is_warning(table, rule)]
+    return [rule for table in tables for rule in select_status([table], "fail") if not _is_warning(table, rule)]
 
 
 def select_warned(tables: Sequence[Document]) -> list[Document]:
     """The failed rules of all tables that only warn."""
-    return [rule for table in tables for rule in of_status([table], "fail") if _is_warning(table, rule)]
+    return [rule for table in tables for rule in select_status([table], "fail") if _is_warning(table, rule)]
 
 
 def rule_counts(table: Document) -> str:
@@ -42,10 +42,10 @@ def rule_counts(table: Document) -> str:
     """
     told = []
     for status in STATUSES:
-        rules = of_status([table], status)
+        rules = select_status([table], status)
         warnings = select_warned([table]) if status == "fail" else []
         told += [f"{number:,} {_WORDS[status]}"] if (number := len(rules) - len(warnings)) else []
-        told += [f"{len(warnings):,} failed {_as_warnings(warnings)}"] if warnings else []
+        told += [f"{len(warnings):,} failed {_describe_warnings(warnings)}"] if warnings else []
     return f"{len(order_rules(table)):,}: {', '.join(told)}"
 
 
@@ -54,17 +54,17 @@ def rules_sentence(tables: Sequence[Document]) -> str:
     rules = [rule for table in tables for rule in order_rules(table)]
     if not rules:
         return ""
-    errors, warnings = of_status(tables, "error"), select_warned(tables)
+    errors, warnings = select_status(tables, "error"), select_warned(tables)
     endings = (
         (errors, "could not run"),
         (select_failed(tables), "failed"),
-        (warnings, f"failed {_as_warnings(warnings)}"),
+        (warnings, f"failed {_describe_warnings(warnings)}"),
     )
     of_all = f"of {len(rules):,} rule{'s' * (len(rules) != 1)}"
     said = [f"{len(some):,} {of_all} {verb}: {_names(some)}." for some, verb in endings if some]
     if said:
         return " ".join(said)
-    waived = len(of_status(tables, "waived"))
+    waived = len(select_status(tables, "waived"))
     return f"{'All ' if len(rules) > 1 else ''}{len(rules):,} rule{'s hold' if len(rules) > 1 else ' holds'}" + (
         f", {waived:,} of them waived." if waived else "."
     )
@@ -118,7 +118,7 @@ def _is_warning(table: Document, rule: Document) -> bool:
     return bool(rule["severity"] == "warn" and table.get("provenance", {}).get("fail_on") != "warn")
 
 
-def _as_warnings(rules: Sequence[Document]) -> str:
+def _describe_warnings(rules: Sequence[Document]) -> str:
     return "as a warning" if len(rules) == 1 else "as warnings"
 
 

@@ -18,7 +18,7 @@ NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compar
 _SIDES = (("source_rows_left_out", "source"), ("lake_rows_left_out", "lake"))
 
 
-def not_compared(run: Document, table: Document) -> tuple[str, ...]:
+def list_not_compared(run: Document, table: Document) -> tuple[str, ...]:
     """One line each; `NOTHING_LEFT_OUT` alone only where the result proves it."""
     lines = tuple(dict.fromkeys(_lines(run, table)))
     if lines:
@@ -31,7 +31,7 @@ def scope_lines(table: Document) -> list[str]:
 
     Results of earlier versions do not say.
     """
-    found = [_changed(one) for one in table.get("schema", ())]
+    found = [_describe_change(one) for one in table.get("schema", ())]
     return found + [_less_precise(one) for one in table.get("precision", ())]
 
 
@@ -69,7 +69,7 @@ def _untold(run: Document) -> str:
     return told.get(run["command"], "Not every row: the result does not say that the whole table was compared.")
 
 
-def _changed(one: Document) -> str:
+def _describe_change(one: Document) -> str:
     where = "at the source" if one["side"] == "source" else "in the lake"
     old = one.get("lake_column")
     what = f"may be {old} renamed" if one["what"] == "renamed" else one["what"]

@@ -8,7 +8,7 @@ from typing import Any
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_queries import lacks_catalog, open_drift
-from hudi_reconcile.report.words.rules import of_status, rule_errors, rules_sentence
+from hudi_reconcile.report.words.rules import rule_errors, rules_sentence, select_status
 
 Document = Mapping[str, Any]
 
@@ -73,24 +73,25 @@ def verdict(run: Document) -> str:
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
     names = list_text([table["name"] for table in concerned]) if concerned else "the tables"
     if run["command"] == "check":
-        return _checked(concerned, names)
+        return _tell_of_checked(concerned, names)
     rules = f" {told}" if (told := rules_sentence(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        return f"{_plain_verdict(outcome, run, concerned).format(names)}{_carried(concerned)}{_beside(run)}{rules}{_others(run)}"
+        plain = f"{_plain_verdict(outcome, run, concerned).format(names)}{_tell_of_carried(concerned)}"
+        return f"{plain}{_tell_of_others(run)}{rules}{_others(run)}"
     if outcome is Outcome.CORRECTED:
-        return f"{_corrected(concerned, names, run['command'])}{rules}"
+        return f"{_tell_of_corrected(concerned, names, run['command'])}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
-        return _said(concerned, names)
+        return _tell_of_handed_over(concerned, names)
     if outcome is Outcome.DRIFT:
-        return f"{_drifted(concerned)}{_rest(concerned)}{rules}"
+        return f"{_tell_of_drift(concerned)}{_rest(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
-        return f"Corrected in part: {_left_over(concerned)} of {names}.{_drift_after_apply(concerned)}"
-    return f"{_not_verified(run, concerned, names)}{_stopped_too(run)}{rules}{_others(run)}"
+        return f"Corrected in part: {_count_left_over(concerned)} of {names}.{_drift_after_apply(concerned)}"
+    return f"{_tell_of_unverified(run, concerned, names)}{_tell_of_stopped(run)}{rules}{_others(run)}"
 
 
-def _beside(run: Document) -> str:
+def _tell_of_others(run: Document) -> str:
     """Of tables that ended otherwise than the run: what was compared and differs, and what has no verdict either."""
-    return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_stopped_too(run)}"
+    return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_tell_of_stopped(run)}"
 
 
 def _known_drift(tables: Sequence[Document]) -> str:
@@ -98,29 +99,29 @@ def _known_drift(tables: Sequence[Document]) -> str:
     return f" In what was compared, {_differ(found)}." if found else ""
 
 
-def _stopped_too(run: Document) -> str:
+def _tell_of_stopped(run: Document) -> str:
     names = [one["name"] for one in run["tables"] if one["outcome"] in _STOPPED - {run["outcome"]}]
     return f" Stopped too, for other reasons: {list_text(names)}." if names else ""
 
 
-def _not_verified(run: Document, tables: Sequence[Document], names: str) -> str:
+def _tell_of_unverified(run: Document, tables: Sequence[Document], names: str) -> str:
     stale = [table["name"] for table in tables if lacks_catalog(table)]
     if stale:
         others = [table for table in tables if not lacks_catalog(table)]
-        rest = f" {_not_verified(run, others, list_text([one['name'] for one in others]))}" if others else ""
+        rest = f" {_tell_of_unverified(run, others, list_text([one['name'] for one in others]))}" if others else ""
         return f"The lake is as this run left it, but the catalog may not show that: {list_text(stale)}.{rest}"
     if run["command"] == "pull":
         return f"Not pulled: {names}."
     if run["command"] == "apply" and all(map(_is_written, tables)):
-        return _corrected(tables, names)
-    others = [table for table in tables if not _only_rules(table)]
+        return _tell_of_corrected(tables, names)
+    others = [table for table in tables if not _has_only_rules_open(table)]
     if tables and not others:
-        return _of_compared(tables)
+        return _tell_of_compared(tables)
     names = list_text([table["name"] for table in others]) if others else names
     return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{_known_drift(run['tables'])}"
 
 
-def _only_rules(table: Document) -> bool:
+def _has_only_rules_open(table: Document) -> bool:
     """True where all of the table was compared, and nothing but rules that could not run is in the way."""
     return (
         table["source"] is not None
@@ -128,11 +129,11 @@ def _only_rules(table: Document) -> bool:
         and is_whole_comparison(table)
         and not table["error"]
         and not has_gaps(table)
-        and bool(of_status([table], "error"))
+        and bool(select_status([table], "error"))
     )
 
 
-def _of_compared(tables: Sequence[Document]) -> str:
+def _tell_of_compared(tables: Sequence[Document]) -> str:
     """Of tables that were compared whole: those that agree, those corrected in part, and the others."""
     agree = [table for table in tables if not drift_rows(table)]
     part = [table for table in tables if _is_corrected_in_part(table)]
@@ -140,8 +141,8 @@ def _of_compared(tables: Sequence[Document]) -> str:
     said = [f"Source and lake agree on {list_text([table['name'] for table in agree])}."] if agree else []
     if part:
         names, left = list_text([table["name"] for table in part]), sum(sum(open_drift(one).values()) for one in part)
-        said.append(f"{_left_over(part)} of {names} written and verified; {_differ(left)}.")
-    return " ".join([*said, *([_drifted(rest)] if rest else [])])
+        said.append(f"{_count_left_over(part)} of {names} written and verified; {_differ(left)}.")
+    return " ".join([*said, *([_tell_of_drift(rest)] if rest else [])])
 
 
 def _is_corrected_in_part(table: Document) -> bool:
@@ -199,7 +200,7 @@ def proven_text(coverage: Document | None) -> str:
     return f"{which} ({rows}) not compared again: unchanged on both sides since they were, the oldest at {since}"
 
 
-def _carried(tables: Sequence[Document]) -> str:
+def _tell_of_carried(tables: Sequence[Document]) -> str:
     told = [(table["name"], text) for table in tables if (text := proven_text(table.get("coverage")))]
     return "".join(f" {f'{name}: ' if len(tables) > 1 else ''}{text}." for name, text in told)
 
@@ -235,7 +236,7 @@ def _plain_verdict(outcome: Outcome, run: Document, tables: Sequence[Document]) 
     return _STOPPED_AFTER_PULL if pulled and outcome is Outcome.REFUSED else _PLAIN_VERDICTS[outcome]
 
 
-def _checked(tables: Sequence[Document], names: str) -> str:
+def _tell_of_checked(tables: Sequence[Document], names: str) -> str:
     """Of a run that judged rules and compared nothing."""
     failed = [table["name"] for table in tables if table["error"]]
     if failed:
@@ -243,19 +244,19 @@ def _checked(tables: Sequence[Document], names: str) -> str:
     return f"{names}: {rules_sentence(tables)}"
 
 
-def _said(tables: Sequence[Document], names: str) -> str:
+def _tell_of_handed_over(tables: Sequence[Document], names: str) -> str:
     """Of a run that compared nothing."""
-    words = [_approved(table["approval"], table["name"]) for table in tables if table.get("approval")]
+    words = [_tell_of_approval(table["approval"], table["name"]) for table in tables if table.get("approval")]
     rows = sum(table["pull"]["rows"] for table in tables if table.get("pull"))
     return " ".join(words) or f"{count_text(rows, 'row')} of {names} handed to the lake. Not compared yet."
 
 
-def _approved(word: Document, table: str) -> str:
+def _tell_of_approval(word: Document, table: str) -> str:
     planned = f"{count_text(word['upserts'], 'upsert')} and {count_text(word['deletes'], 'delete')}"
     return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
 
 
-def _corrected(tables: Sequence[Document], names: str, command: str = "") -> str:
+def _tell_of_corrected(tables: Sequence[Document], names: str, command: str = "") -> str:
     if tables and all(table["already_applied"] for table in tables):
         if not any(table.get("plan_id") for table in tables):  # an undo's
             return f"What was corrected in {names} was taken back before. Nothing was left to write."
@@ -291,11 +292,11 @@ def _is_written(table: Document) -> bool:
     return bool(table["verified_at"]) and 0 < planned == done["applied"] + done.get("applied_before", 0)
 
 
-def _drifted(tables: Sequence[Document]) -> str:
+def _tell_of_drift(tables: Sequence[Document]) -> str:
     """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
     mended = [table for table in tables if drift_rows(table) and not open_drift(table)]
     others = [table for table in tables if table not in mended]
-    said = [_corrected(mended, list_text([table["name"] for table in mended]))] if mended else []
+    said = [_tell_of_corrected(mended, list_text([table["name"] for table in mended]))] if mended else []
     if others:
         names = list_text([table["name"] for table in others])
         said.insert(0, f"{_differ(sum(map(drift_rows, others)), names)} between source and lake.")
@@ -317,7 +318,7 @@ def count_drift_after_apply(table: Document) -> int:
     return sum((table.get("findings_left") or {}).values())
 
 
-def _left_over(tables: Sequence[Document]) -> str:
+def _count_left_over(tables: Sequence[Document]) -> str:
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)

@@ -98,10 +98,10 @@ def apply(
         refuse_changed_standing(job, plan, standing)
         if left.again:
             course.skip_to(StepName.VERIFY)
-            return _taken(course, _compared_again(_work(job, plan, findings_path, left, edges), edges, listing, course))
+            return _add_steps(course, _reverify(_work(job, plan, findings_path, left, edges), edges, listing, course))
         course.begin(StepName.GUARD)
         if no := _refusals(job.policy, plan, approval, left.action, _shrunken(job.policy, plan, table, edges.source)):
-            return _taken(course, refused_result(job, plan, no, landed=bool(landed)))
+            return _add_steps(course, refused_result(job, plan, no, landed=bool(landed)))
         if approval.dead_writers:
             course.begin(StepName.ROLL_BACK)
         cleared = roll_back_dead_writers(job, edges.lake, approval.dead_writers)
@@ -109,10 +109,10 @@ def apply(
         work = replace(work, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
         done = _carried_out(work, edges, listing, Tally(course, edges.whole_commit))
-        return _taken(course, replace(done, notes=(*cleared, *done.notes)))
+        return _add_steps(course, replace(done, notes=(*cleared, *done.notes)))
 
 
-def _taken(course: Course, found: TableResult) -> TableResult:
+def _add_steps(course: Course, found: TableResult) -> TableResult:
     return replace(found, corrections=replace(found.corrections, steps=tuple(course.taken)))
 
 
@@ -137,13 +137,13 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
     try:
         done = _execute(work, edges, tally, laps)
         found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
-        found = _with_list(work, done, found, listing)
+        found = _add_list(work, done, found, listing)
     except (Exception, *STOPS) as error:
         if not tally.instants:
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
                 error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
             raise
-        left = _taken(tally.course, failed_result(job, plan, tally, work.earlier))
+        left = _add_steps(tally.course, failed_result(job, plan, tally, work.earlier))
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
@@ -152,7 +152,7 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
 
-def _with_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
+def _add_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
     if listing is None:
         return found
     counts = found.corrections
@@ -161,18 +161,18 @@ def _with_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing
     return replace(found, uncorrected=list_left(left, listing, rows))
 
 
-def _compared_again(work: ApplyWork, edges: Edges, listing: Listing | None, course: Course) -> TableResult:
+def _reverify(work: ApplyWork, edges: Edges, listing: Listing | None, course: Course) -> TableResult:
     """The plan's commits, or those of the part that was asked for, are on the timeline: nothing is written."""
     _, checkpoint = pin_lake(work.sides.lake)
     refuse_unreplayed(work.job, work.plan, work.sides, checkpoint, work.sides.source.read_moment(), deletes=False)
     work = replace(work, followed=replace(work.followed, notes=()))  # of what a commit would do
     laps = Laps(edges.clock)
-    done = _verified(work, edges, CommitOutcome({}, work.earlier.instants), course)
+    done = _verify_commits(work, edges, CommitOutcome({}, work.earlier.instants), course)
     laps.end("verify")
     found = done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
-    found = _with_list(work, done, found, listing)
+    found = _add_list(work, done, found, listing)
     cost = found.cost + Cost(phases_seconds=laps.seconds)
     notes = (*settings_notes(work.job.columns, work.scope), *found.notes)
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
@@ -202,7 +202,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = find_partitions(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    own = left.landed if plan.required(SCHEMA) in (None, schema_text(scope.agreement)) else None
+    own = left.landed if plan.find_requirement(SCHEMA) in (None, schema_text(scope.agreement)) else None
     rows = rewritten_versions(sides, comparer.select_corrections(planned, left.action), own or ())
     other = _other_part(sides, planned, left, own)
     touched = comparer.find_segments(rows)
@@ -248,7 +248,7 @@ def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCo
 def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
     if not work.touched.ids:
         return Done({}, (), None, unverified=work.scope.unverified)
-    found = _rechecked(work, tally.course)
+    found = _recheck_plan(work, tally.course)
     laps.end("recheck")
     wrote = write_corrections(found, tally)
     laps.end("write")
@@ -256,19 +256,19 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
         # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
         # in flight still is.
         trial = tally.course.try_again(StepName.RECHECK)
-        again = _rechecked(work, trial)
+        again = _recheck_plan(work, trial)
         laps.end("recheck")
         if again.ready_rows < found.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare, trial.taken)
             found, wrote = again, write_corrections(again, tally)
             laps.end("write")
-    done = _verified(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
+    done = _verify_commits(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
     laps.end("verify")
     return done
 
 
-def _rechecked(work: ApplyWork, course: Course) -> Recheck:
+def _recheck_plan(work: ApplyWork, course: Course) -> Recheck:
     course.begin(StepName.RECHECK)
     sides, comparer = work.sides, work.sides.comparer
     pin, checkpoint = pin_lake(sides.lake)
@@ -290,11 +290,11 @@ def _rechecked(work: ApplyWork, course: Course) -> Recheck:
             work.job.pull, choose_watermark(work.job, sides.table), sides.table, sides.lake
         )
     earlier = None if checkpoint is None else checkpoint.checkpoint
-    work = replace(work, as_of_micros=moment.as_of(None))
+    work = replace(work, as_of_micros=moment.reckon_as_of(None))
     return Recheck(work, rechecked, counts, earlier, moment.clock_micros, unproven)
 
 
-def _verified(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:
+def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:
     course.begin(StepName.VERIFY)
     course.end()
     found = _verify(work, edges)
@@ -349,7 +349,7 @@ def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tupl
         return rechecked, ()
     named = None if keys is None else source.find_named_rows(table, keys)
     if named is None:
-        return _by_counts(sides, rechecked, touched)
+        return _find_by_counts(sides, rechecked, touched)
     if not named.rows:
         return rechecked, ()
     there, rows = comparer.stage_rows(named.read())
@@ -359,7 +359,7 @@ def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tupl
     return comparer.mark_existing(rechecked, there), ()
 
 
-def _by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
+def _find_by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
     """By a whole read of what the deletes touch, which proves something only if the source counts the same before and after."""
     comparer, source = sides.comparer, sides.source
     is_own = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"  # the source knows no such segment

@@ -139,7 +139,7 @@ def write_corrections(found: Recheck, tally: Tally) -> CommitOutcome:
         tally.course.begin(StepName.COMMIT if status == READY else StepName.REWRITE)
         try:
             with tally.whole_commit():
-                instant = _commit(work, rechecked, _carried(work, earlier, read_seq), status, tally)
+                instant = _commit(work, rechecked, _carry_checkpoint(work, earlier, read_seq), status, tally)
                 tally.instants.append(instant)
                 tally.written.append(status)
         except SupersededError as error:
@@ -149,7 +149,7 @@ def write_corrections(found: Recheck, tally: Tally) -> CommitOutcome:
             if not tally.instants:
                 raise
             tally.notes.append(f"{error.message}; {error.fix}")
-    return _ended(work, rechecked, tally)
+    return _end_commits(work, rechecked, tally)
 
 
 def _next_seq(found: Recheck, there: int | None) -> int:
@@ -174,7 +174,7 @@ def _next_seq(found: Recheck, there: int | None) -> int:
 _GREATEST_SEQ = 2**63 - 2  # of a bigint; a delete's mark takes one more
 
 
-def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
+def _end_commits(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
     if landed := tally.found[LANDED]:
         # Before anything is read: an error there tells of these commits too.
         tally.instants[:0] = [first.instant for first in reversed(work.firsts)]
@@ -187,7 +187,7 @@ def _ended(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutcome:
     shown = _read_back(work, rechecked, tuple(tally.written)) if tally.written else rechecked
     counts = comparer.count(shown, "status") if tally.written else {}
     unwritten = "superseded" if tally.lost else "failed"
-    status = tally.ended({name: counts.get(name, 0) for name in ("applied", "failed")}, unwritten)
+    status = tally.count_ends({name: counts.get(name, 0) for name in ("applied", "failed")}, unwritten)
     if tally.savepoint and tally.written:
         work.sides.lake.drop_savepoints(keep=tally.savepoint)
     raced = tally.waiting_rows if tally.lost else 0
@@ -226,7 +226,7 @@ def _make_savepoint(work: ApplyWork, tally: Tally) -> None:
         tally.notes.append(f"savepoint {earlier[0]} from before the plan's first commit is gone")
 
 
-def _carried(work: ApplyWork, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
+def _carry_checkpoint(work: ApplyWork, earlier: Checkpoint | None, read_seq: int) -> Checkpoint:
     # The pull's own progress is carried on unchanged; only the read sequence rises, so that nothing older wins later.
     if earlier is None:
         blank = Checkpoint(
@@ -237,7 +237,7 @@ def _carried(work: ApplyWork, earlier: Checkpoint | None, read_seq: int) -> Chec
     return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
 
 
-def _taken_over(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
+def _accept_lineage(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
     """The checkpoint with the accepted filter and history, only where every row that the acceptance covers was written.
 
     A plan of a part says nothing of the rest: what is gone there waits for a word of its own.
@@ -262,7 +262,7 @@ def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str,
     columns = sides.table.columns
     upserts = sides.lake.build_batch(found.upserts, columns, job.lake.partition_by, carried.read_seq, shape).rows
     last = status == DOUBLED or not tally.found[DOUBLED]
-    stands = _taken_over(work, rechecked, carried, tally) if last else carried
+    stands = _accept_lineage(work, rechecked, carried, tally) if last else carried
     batch = replace(found, upserts=upserts)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
     return write(

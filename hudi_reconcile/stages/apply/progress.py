@@ -49,7 +49,7 @@ class Tally:
         """Rows that might be written, and were not."""
         return sum(self.found[status] for status in (READY, DOUBLED) if status not in self.written)
 
-    def ended(self, shown: Mapping[str, int], unwritten: str) -> Mapping[str, int]:
+    def count_ends(self, shown: Mapping[str, int], unwritten: str) -> Mapping[str, int]:
         """Every row by what became of it: those written as `shown`, those that were not as `unwritten`."""
         others = Counter({name: rows for name, rows in self.found.items() if name not in (READY, DOUBLED, LANDED)})
         done = Counter(applied=self.found[LANDED]) + Counter(shown)

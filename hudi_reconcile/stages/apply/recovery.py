@@ -54,13 +54,13 @@ class PlanCommits:
 
 def find_plan_commits(lake: Lake, plan_id: str) -> tuple[PlanCommits, ...]:
     """The commits of a plan, newest first."""
-    return _told(lake, [(text, at) for text, at in lake.find_labels(PLAN_LABEL) if _plan(text) == plan_id])
+    return _read_commits(lake, [(text, at) for text, at in lake.find_labels(PLAN_LABEL) if _plan(text) == plan_id])
 
 
 def find_undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[PlanCommits, ...]:
     """The commits that a run made, or that its result names by their completion, and that can be taken back; newest first."""
     mine = {at.requested for run, at in lake.find_labels(UNDOABLE) if run == run_id or at.completed in completed}
-    return _told(lake, [(text, at) for text, at in lake.find_labels(PLAN_LABEL) if at.requested in mine])
+    return _read_commits(lake, [(text, at) for text, at in lake.find_labels(PLAN_LABEL) if at.requested in mine])
 
 
 def find_merging(lake: Lake, landed: Sequence[PlanCommits]) -> tuple[Instant, ...]:
@@ -92,7 +92,7 @@ def refuse_undone(job: TableJob, plan: Plan, landed: Sequence[PlanCommits]) -> N
             )
 
 
-def _told(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[PlanCommits, ...]:
+def _read_commits(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[PlanCommits, ...]:
     if not found:
         return ()
     wrote, counts, stood, kept = (
@@ -178,7 +178,7 @@ def count_earlier(
     elif made is not None and made.rows < written:
         left.update({"failed": written - made.rows})
         written = made.rows
-    keys = _named(sides.comparer, made, left) if made is not None and written == made.rows else None
+    keys = _name_left(sides.comparer, made, left) if made is not None and written == made.rows else None
     return Earlier(written, +left, tuple(one.instant for one in reversed(landed)), tuple(notes), keys)
 
 
@@ -197,7 +197,7 @@ def add_killed_applies(earlier: Earlier, made: Made | None, firsts: Sequence[Pla
     return replace(earlier, applied=earlier.applied + made.rows, notes=(*earlier.notes, _wrote(firsts)))
 
 
-def _named(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
+def _name_left(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
     if not any(left.values()):
         return None
     return comparer.name_reasons(made.left, "reason", infer_reasons(left, comparer.count(made.left, "reason")))
@@ -218,7 +218,7 @@ def look_at_made_rows(
         except RefusedError:
             return None
         look = Look(sides.source.read_rows(sides.table, sides.cut, touched), at)
-        then = rewritten_versions(sides, rows, commits_before(one, own))
+        then = rewritten_versions(sides, rows, list_earlier_commits(one, own))
         marked = comparer.mark_landed(comparer.recheck(then, look, touched), (before, at), touched)
         found += comparer.count(marked, "status").get(LANDED, 0)
         rows = comparer.list_uncorrected(
@@ -260,10 +260,10 @@ class Remaining:
 def remaining_work(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> Remaining:
     """What is left of the plan, or of the part that `--only` names."""
     done = find_done_parts(landed)
-    action, again = _left(plan, done, only)
+    action, again = _choose_part(plan, done, only)
     before = done & {action} if again and action else done
     parts = before if again else before | {action or "all"}
-    commits = tuple(one for one in landed if _wrote_of(before, one))
+    commits = tuple(one for one in landed if _wrote_part(before, one))
     alone = next(iter(before)) if len(before) == 1 and "all" not in before else None
     return Remaining(
         action, again, landed, commits, _rows(plan, before), alone, _rows(plan, parts), _is_whole(plan, parts)
@@ -275,7 +275,7 @@ def other_part(action: str | None) -> str:
     return "delete" if action == "upsert" else "upsert"
 
 
-def _wrote_of(parts: Collection[str], one: PlanCommits) -> bool:
+def _wrote_part(parts: Collection[str], one: PlanCommits) -> bool:
     """True for the commits that ended these parts, and for those of killed applies that may have begun them.
 
     An apply that was killed between two commits may have been asked for more, or for less, than the one that ended the part.
@@ -285,7 +285,7 @@ def _wrote_of(parts: Collection[str], one: PlanCommits) -> bool:
     return one.part in parts or one.part == "all" or "all" in parts
 
 
-def _left(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
+def _choose_part(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
     if done and _is_whole(plan, done):
         return None, True
     if only is not None:
@@ -314,7 +314,7 @@ def rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits]) ->
     for one in reversed(own):
         if one.part not in ("upsert", "delete") or not _rewrites(one):
             continue
-        found = _around(sides, one)
+        found = _read_around(sides, one)
         if found is not None:
             action = "delete" if one.part == "upsert" else "upsert"
             rows = sides.comparer.carry_versions(rows, action, *found)
@@ -326,10 +326,10 @@ def rewritten_snapshots(
 ) -> tuple[tuple[Frame, Frame], ...]:
     """The lake around those of a plan's own commits that wrote partitions anew after this one, oldest first."""
     later = [one for one in reversed(own) if _rewrites(one) and one.instant.completed > first.instant.completed]
-    return tuple(found for one in later if (found := _around(sides, one)) is not None)
+    return tuple(found for one in later if (found := _read_around(sides, one)) is not None)
 
 
-def commits_before(one: PlanCommits, own: Sequence[PlanCommits]) -> tuple[PlanCommits, ...]:
+def list_earlier_commits(one: PlanCommits, own: Sequence[PlanCommits]) -> tuple[PlanCommits, ...]:
     """Those of a plan's own commits that came before this one."""
     return tuple(other for other in own if other.instant.completed < one.instant.completed)
 
@@ -338,7 +338,7 @@ def _rewrites(one: PlanCommits) -> bool:
     return one.run_id is None  # only such a commit cannot be taken back
 
 
-def _around(sides: Sides, one: PlanCommits) -> tuple[Frame, Frame] | None:
+def _read_around(sides: Sides, one: PlanCommits) -> tuple[Frame, Frame] | None:
     try:
         was, at = sides.lake.pin_around(one.instant)
     except RefusedError:

@@ -17,7 +17,7 @@ from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.apply.progress import Tally
 from hudi_reconcile.stages.apply.recovery import Earlier
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, unequal_of
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, select_unequal
 
 _LANDED = " (an earlier apply of the plan already committed some rows; this run did not check which)"
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
@@ -74,7 +74,7 @@ def done_result(
     """
     status = Counter(done.status) + Counter(earlier.left)
     applied = status.pop("applied", 0)
-    left = _left(done.verified)
+    left = _count_left(done.verified)
     everything = complete and applied + earlier.applied == planned and not status.total()
     verified = done.verified
     moving = verified is not None and (verified.kinds.get("moving", 0) > 0 or not verified.steady)
@@ -98,15 +98,15 @@ def done_result(
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={}
         if verified is None
-        else {"verified": len(verified.digests), "unequal": len(unequal_of(verified.digests).ids)},
-        notes=(*earlier.notes, *_kept(done.savepoint), *done.notes, *why),
+        else {"verified": len(verified.digests), "unequal": len(select_unequal(verified.digests).ids)},
+        notes=(*earlier.notes, *_describe_savepoint(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 
 
 def failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
     """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
-    status = Counter(tally.ended({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
+    status = Counter(tally.count_ends({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
     names = ", ".join(instant.completed for instant in tally.instants)
     why = f"an error ended the apply after commit {names}; rows in it, not read back: {status['applied']}"
     fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
@@ -120,7 +120,7 @@ def failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> 
         corrections=_corrections(plan, status, done, earlier),
         plan_id=plan.plan_id,
         uncorrected=count_unfinished(status, left_rows, plan.run_id),
-        notes=(*earlier.notes, *_kept(tally.savepoint), *tally.notes),
+        notes=(*earlier.notes, *_describe_savepoint(tally.savepoint), *tally.notes),
     )
 
 
@@ -146,13 +146,13 @@ def _part(job: TableJob, plan: Plan) -> tuple[Unverified, ...]:
     return (Unverified("table", job.name, why, f"compare the rest: hudi-reconcile sweep -t {job.name}"),)
 
 
-def _kept(savepoint: str | None) -> tuple[str, ...]:
+def _describe_savepoint(savepoint: str | None) -> tuple[str, ...]:
     if savepoint is None:
         return ()
     return (f"savepoint {savepoint}: the table as it was before; kept until the next apply that makes one",)
 
 
-def _left(verified: Confirmed | None) -> Mapping[str, int]:
+def _count_left(verified: Confirmed | None) -> Mapping[str, int]:
     if verified is None:
         return {}
     return {kind: verified.kinds[kind] for kind in DRIFT_KINDS if verified.kinds.get(kind)}

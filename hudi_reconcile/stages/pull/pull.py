@@ -17,7 +17,7 @@ from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, next_checkpoint, next_page, odd_shapes
-from hudi_reconcile.core.pull.source_lineage import accepted_lineage_notes, lineage_after, lineage_guards
+from hudi_reconcile.core.pull.source_lineage import accepted_lineage_notes, advance_lineage, lineage_guards
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
@@ -70,7 +70,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     meanwhile: pages that are in the lake stay, no other is written. Raises UnverifiedError where another writer came first.
     """
     source, lake = edges.source, edges.lake
-    with _unfinished(), lake.lease(job.run_id):
+    with _end_unfinished(), lake.lease(job.run_id):
         start = choose_start(job, source, lake, full=full)
         start = replace(start, notes=(*start.notes, *roll_back_dead_writers(job, lake, approval.dead_writers)))
         if is_empty(start.window):
@@ -88,7 +88,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                 if staged.rows or done.existing is None or (start.schema and not done.pages):
                     with edges.whole_commit():
                         laps = Laps(edges.clock, job.name, "write")
-                        done = _added(done, page, staged, *_write(job, start, done, staged, lake), lake=lake)
+                        done = _add_page(done, page, staged, *_write(job, start, done, staged, lake), lake=lake)
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
                 done = replace(done, is_short=page.rest is not None)
@@ -100,7 +100,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
 
 
 @contextmanager
-def _unfinished() -> Iterator[None]:
+def _end_unfinished() -> Iterator[None]:
     """A pull that lost to another writer, or its lease, could not finish: exit 3. 4 is for an apply's plan."""
     try:
         yield
@@ -139,7 +139,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
             done = replace(done, write_seconds=laps.seconds["write"])
             note = f"the whole table was replaced; {gone} of its rows were gone at the source"
             start = replace(start, notes=(*start.notes, note))
-            done = _added(done, PageRange(start.window, None), staged, after, batch, lake=lake)
+            done = _add_page(done, PageRange(start.window, None), staged, after, batch, lake=lake)
         return _result(job, _handed_back(start, done, edges), done)
     except (Exception, *STOPS) as error:
         if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
@@ -192,7 +192,7 @@ def _ends(job: TableJob, start: Start, clock: Clock) -> Callable[[int], bool]:
     return lambda pages: not is_again and job.pull.pages.suffice(pages, clock.monotonic_seconds() - begun)
 
 
-def _added(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, batch: Batch, *, lake: Lake) -> _Done:
+def _add_page(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt, batch: Batch, *, lake: Lake) -> _Done:
     return _Done(
         existing=done.existing or lake.look(),
         after=after,
@@ -211,7 +211,7 @@ def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, sour
     """Rows that were read and may not be written: of odd watermarks, or of a source that is no longer what it was."""
     if staged.rows:
         refuse_changed(job, start, source.describe())
-    reached = start.watermark.reached(None if done.after is None else done.after.checkpoint)
+    reached = start.watermark.find_reached(None if done.after is None else done.after.checkpoint)
     odd = odd_shapes(staged.shapes, reached)
     if odd:
         raise RefusedError(
@@ -225,9 +225,9 @@ def _write(
     job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
 ) -> tuple[CheckpointAt, Batch]:
     earlier = None if done.after is None else done.after.checkpoint
-    reached = next_checkpoint(start.watermark.reached(earlier), staged.greatest)
+    reached = next_checkpoint(start.watermark.find_reached(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    standing = lineage_after(earlier, start.standing, anew=done.existing is None or land is not None)
+    standing = advance_lineage(earlier, start.standing, anew=done.existing is None or land is not None)
     blank = Checkpoint(
         job.pull.strategy,
         start.watermark.names,
@@ -240,9 +240,9 @@ def _write(
         where=standing.where,
         timeline=standing.timeline,
         position=standing.position,
-        as_of_micros=start.moment.as_of(None if earlier is None else earlier.as_of_micros),
+        as_of_micros=start.moment.reckon_as_of(None if earlier is None else earlier.as_of_micros),
     )
-    checkpoint = start.watermark.written(blank, reached)
+    checkpoint = start.watermark.write_mark(blank, reached)
     # A replacement of another tool's table would take the odd rows that this holds back out of it.
     new = _new_table(job, start.table)
     into = (done.existing or new) if land is None or (done.existing and done.existing.owned) else None

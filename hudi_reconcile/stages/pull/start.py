@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
 from hudi_reconcile.core.notes import Note, Stake
-from hudi_reconcile.core.pull.cursor import Mark, Value, Window, full_window, is_empty, next_window, rank, value_above
+from hudi_reconcile.core.pull.cursor import (
+    Mark,
+    Value,
+    Window,
+    find_value_above,
+    full_window,
+    is_empty,
+    next_window,
+    rank,
+)
 from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage
 from hudi_reconcile.core.pull.zone_offset import find_zone_hours
 from hudi_reconcile.core.result_parts import SchemaChange
@@ -78,14 +87,14 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     signs = Signs()
     bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
     if watermark.moving:
-        now = watermark.now(moment, source.zone_offset_micros)
-        reached = watermark.reached(None if before is None else before.checkpoint)
+        now = watermark.read_clock(moment, source.zone_offset_micros)
+        reached = watermark.find_reached(None if before is None else before.checkpoint)
         _refuse_clock_gone_back(job, watermark, before, now)
         _refuse_counter_gone_back(job, watermark, reached, bound)
         if not watermark.by_version:  # always there, and no clock that could be wrong
             signs = source.count_signs(table, watermark.order, reached=reached, now=now)
         if bound is None and job.pull.pages.limit_rows is not None:
-            bound = _numbers_now(source, table, watermark)
+            bound = _find_greatest(source, table, watermark)
     whole = full or existing is None or job.pull.strategy == "full" or not watermark.moving
     window = full_window(watermark.order) if whole else _next(job.pull, watermark, before, bound)
     if not is_empty(window):
@@ -93,7 +102,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     told = sign_notes(watermark, signs, before, table.rows_estimate)
     told += zone_notes(watermark, signs, before, moment, source.zone_offset_micros)
     left = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
-    notes = (*moment.notes, *told, *_clockless(watermark), *_unlogged(job.lake, existing), *left)
+    notes = (*moment.notes, *told, *_clockless(watermark), *_note_missing_log(job.lake, existing), *left)
     standing = source.read_lineage()
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
 
@@ -204,7 +213,7 @@ def zone_notes(
 
     A row ahead of its clock is certain. One behind may just be old, so only a row that came after the last pull tells of it.
     """
-    newest, now = signs.newest_micros, watermark.now(moment, offset_at)
+    newest, now = signs.newest_micros, watermark.read_clock(moment, offset_at)
     if newest is None or now is None:
         return ()
     age = _greatest_age(newest, now, before, offset_at)
@@ -258,7 +267,7 @@ def _clockless(watermark: Watermark) -> tuple[str, ...]:
     )
 
 
-def _unlogged(lake: LakeSettings, existing: LakeTable | None) -> tuple[str, ...]:
+def _note_missing_log(lake: LakeSettings, existing: LakeTable | None) -> tuple[str, ...]:
     if existing is None or existing.change_log is not None or lake.change_log is None:
         return ()
     said = (
@@ -268,20 +277,20 @@ def _unlogged(lake: LakeSettings, existing: LakeTable | None) -> tuple[str, ...]
 
 
 def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
-    reached = watermark.reached(None if before is None else before.checkpoint)
+    reached = watermark.find_reached(None if before is None else before.checkpoint)
     return next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
 
 
-def _numbers_now(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
+def _find_greatest(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
     """An end for pages of numbers: without one they would run after a source that never rests."""
     greatest = source.look_ahead(table, full_window(watermark.order), None, None).last
-    return None if greatest is None else value_above(greatest)
+    return None if greatest is None else find_value_above(greatest)
 
 
 def _refuse_clock_gone_back(
     job: TableJob, watermark: Watermark, before: CheckpointAt | None, now_micros: int | None
 ) -> None:
-    reached = watermark.reached(None if before is None else before.checkpoint)
+    reached = watermark.find_reached(None if before is None else before.checkpoint)
     if reached is None or now_micros is None or not isinstance(reached.value, int):
         return
     step = _MINUTE_MICROS if watermark.kind is Kind.TIMESTAMPTZ else _LOCAL_STEP_MICROS

@@ -116,7 +116,7 @@ class ProofKeeper:
         met = frozenset(self._met.ids)
         if self.past is None or len(met) == list_segments(self.base.coverage.cut):
             return covered
-        carried = self.past.proven() - met
+        carried = self.past.list_proven() - met
         oldest = min(
             one.compared_micros
             for one in self.past.coverage.stretches

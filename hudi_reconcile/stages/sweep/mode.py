@@ -21,7 +21,7 @@ def choose_mode(
     """
     if job.sweep.mode == "stream":
         return Choice(pushdown=False, why="sweep.mode: stream")
-    if part is not None and (why := _in_spark(part)):
+    if part is not None and (why := _explain_spark(part)):
         return Choice(pushdown=False, why=f"sweep.mode: {job.sweep.mode}, but {why}")
     hindrance = _hindrance(agreement) or source.find_hindrance(table, agreement)
     if job.sweep.mode == "pushdown":
@@ -40,7 +40,7 @@ def choose_mode(
     return Choice(found.pushdown, f"auto: {found.why}")
 
 
-def _in_spark(part: PartialSweep) -> str:
+def _explain_spark(part: PartialSweep) -> str:
     if part.partitions:
         return "partitions are told apart in Spark"
     if part.budget_seconds is not None:

@@ -20,7 +20,13 @@ from hudi_reconcile.core.sweep.coverage import (
 )
 from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, derive_path_rule, near, scope_of_paths
+from hudi_reconcile.core.tables.partitions import (
+    PartitionRows,
+    PartitionScope,
+    build_near,
+    derive_path_rule,
+    scope_of_paths,
+)
 from hudi_reconcile.ports import Clock, Lake, Source
 from hudi_reconcile.stages.comparison import Scope, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
@@ -51,7 +57,7 @@ def cut_portion(
     """
     begun = clock.monotonic_seconds()
     partitions, listed = _partitions(job, part, scope, lake)
-    subject = subject_of(job, part, scope)
+    subject = name_subject(job, part, scope)
     if part.budget_seconds is None and part.max_duty >= 1:
         cut = cut_keys(job.sweep, scope.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.sweep.segments), partitions, listed)
@@ -90,7 +96,7 @@ def find_partitions(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Part
         job.lake.partition_by,
         masked=job.columns.masking.named_among(column.name for column in scope.described.columns),
     )
-    return PartitionScope(rule, paths, near(rule, paths))
+    return PartitionScope(rule, paths, build_near(rule, paths))
 
 
 def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
@@ -156,7 +162,7 @@ def _partitions(
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 
-def subject_of(job: TableJob, part: PartialSweep, scope: Scope) -> str:
+def name_subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
     """Names what is compared: where anything of it changes, no earlier comparison counts."""
     named = {
         "source": scope.table.identity,

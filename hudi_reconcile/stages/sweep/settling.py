@@ -68,18 +68,18 @@ def look_until_settled(
         if pause is None or keys is None:
             break
         clock.sleep(pause)
-        lake, looks = _lake_now(sides, found, found.findings, lake), looks + 1
-        source, rows = _source_now(sides, keys)
+        lake, looks = _read_lake(sides, found, found.findings, lake), looks + 1
+        source, rows = _read_source(sides, keys)
         fetched += rows
         if lake is not None and source is not None:
-            found = _judged_again(sides, waiting, found, source, lake)
+            found = _judge_again(sides, waiting, found, source, lake)
     silent = (
         sides.comparer.count(found.findings, "silent").get("true", 0) if found.findings is not None and looks else 0
     )
     return Settled(found, found.checkpoint if lake is None else lake.checkpoint, silent, fetched)
 
 
-def _judged_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
+def _judge_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
     if found.findings is None:
         return found
     pending = pending_range(lake.checkpoint, waiting, sides, found.moment)
@@ -88,7 +88,7 @@ def _judged_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Fram
     return replace(found, findings=findings, kinds=sides.comparer.count(findings, "kind"))
 
 
-def _lake_now(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
+def _read_lake(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
     """The lake's newest snapshot; None where there was no whole one so far.
 
     Beside a replica the lake stays as it was: a later pull of the primary's could hold what the replica has yet to replay.
@@ -104,7 +104,7 @@ def _lake_now(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSide
     return _LakeSide(pin, checkpoint, segments, kept) if sides.lake.is_intact(pin) else before
 
 
-def _source_now(sides: Sides, keys: Sequence[Key]) -> tuple[Frame | None, int]:
+def _read_source(sides: Sides, keys: Sequence[Key]) -> tuple[Frame | None, int]:
     """The source's rows of these keys, and how many were read; no rows to judge by where fewer were than it counts."""
     with one_moment(sides):
         named = sides.source.find_named_rows(sides.table, keys)

@@ -12,7 +12,7 @@ from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, pa
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, not_compared, part_notes, part_text
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, list_left_out, part_notes, part_text
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
@@ -45,9 +45,9 @@ from hudi_reconcile.stages.sweep.partial import (
     cut_portion,
     describe_coverage,
     measure_reach,
+    name_subject,
     next_coverage,
     partition_columns,
-    subject_of,
 )
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import (
@@ -57,7 +57,7 @@ from hudi_reconcile.stages.sweep.stability import (
     check_reread,
     check_schema_stable,
 )
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, in_part, unequal_of
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, restrict_walk, select_unequal
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, replica_lag
 
 
@@ -103,12 +103,12 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.keeper or ground.portion.walk)
     found = settled.found
     laps.end("compare", then="judge")
-    compared, ground = in_part(found.walked, ground.cut), _told_altered(job, ground, found, edges.source)
+    compared, ground = restrict_walk(found.walked, ground.cut), _told_altered(job, ground, found, edges.source)
     precision = measure_precision(ground.scope, sides.comparer, lambda: sides.source_in_scope(compared))
-    moving = check_query_stable(job, sides, compared) + _shifted(job, seen, watermark, settled, edges)
-    end = _reached(job, ground, found, edges.source)
-    missing = (*_unverified(job, found, ground.portion.scope), *moving)
-    unverified = (*ground.scope.unverified, *hidden_digits(ground.scope, precision), *missing, *not_compared(end))
+    moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
+    end = _find_reach(job, ground, found, edges.source)
+    missing = (*_describe_unverified(job, found, ground.portion.scope), *moving)
+    unverified = (*ground.scope.unverified, *hidden_digits(ground.scope, precision), *missing, *list_left_out(end))
     is_sound = found.steady and not found.missed_rows and not moving
     parts = profile_drift(ground, found, sides.comparer)
     draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
@@ -120,11 +120,11 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
         precision=precision,
         anatomy=parts,
         whole=end.is_whole and is_sound,
-        coverage=_covered(ground, found, end, coverage),
+        coverage=_describe_covered(ground, found, end, coverage),
         notes=(*part_notes(end), *_notes(job, ground, settled), *_shift_notes(ground, found, parts)),
         cost=Cost(phases_seconds=laps.seconds),
     )
-    fetched = _fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
+    fetched = _count_fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
     return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage, proof)
 
 
@@ -139,7 +139,7 @@ def _left_behind(
     return coverage, keeper.next_proof(found.digests, job.run_id)
 
 
-def _covered(ground: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
+def _describe_covered(ground: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
     told = describe_coverage(ground.portion, end, coverage)
     return told if ground.keeper is None else ground.keeper.describe(told, found.digests)
 
@@ -162,7 +162,9 @@ def _waiting(job: TableJob, ground: SweepContext, edges: Edges) -> Waiting:
     )
 
 
-def _shifted(job: TableJob, seen: Seen, watermark: Watermark, settled: Settled, edges: Edges) -> tuple[Unverified, ...]:
+def _doubt_findings(
+    job: TableJob, seen: Seen, watermark: Watermark, settled: Settled, edges: Edges
+) -> tuple[Unverified, ...]:
     """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
     found, changed = settled.found, check_schema_stable(job, seen, settled.checkpoint, edges.source, edges.lake)
     if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
@@ -186,13 +188,13 @@ def _sides(job: TableJob, ground: SweepContext, edges: Edges) -> Sides:
     )
 
 
-def _reached(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> Reached:
+def _find_reach(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> Reached:
     end = measure_reach(job, ground.portion, found, found.source_rows)
     return end if end.is_whole else measure_reach(job, ground.portion, found, source.count_rows(ground.scope.table))
 
 
-def _fetched(ground: SweepContext, found: Confirmed) -> int:
-    again, met = set(unequal_of(found.digests).ids), None if ground.keeper is None else set(ground.keeper.met.ids)
+def _count_fetched(ground: SweepContext, found: Confirmed) -> int:
+    again, met = set(select_unequal(found.digests).ids), None if ground.keeper is None else set(ground.keeper.met.ids)
     read = sum(one.source_rows for one in found.digests if met is None or one.segment in met)
     first = 0 if ground.mode.pushdown else read
     if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
@@ -228,7 +230,7 @@ def _keyless(job: TableJob, scope: Scope) -> TableResult:
     )
 
 
-def _unsettled(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
+def _describe_unsettled(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
     """The rows that still moved at the last look: named by key among the findings, judged by nobody."""
     moving = found.kinds.get("moving", 0)
     if not moving:
@@ -238,7 +240,7 @@ def _unsettled(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
     return (Unverified("rows", job.name, why, f"{fix}, or sweep again at a quieter time"),)
 
 
-def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
+def _describe_unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
     items = []
     if found.unexplained.ids:
         why = (
@@ -263,7 +265,7 @@ def _unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -
 def _result(
     job: TableJob, ground: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
-    unsettled = (*_unsettled(job, found), *unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
+    unsettled = (*_describe_unsettled(job, found), *unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
     outcome = Outcome.DRIFT if any(drift.values()) else Outcome.UNVERIFIED if unsettled else Outcome.CLEAN
     if unverified:
@@ -284,7 +286,7 @@ def _result(
         columns=ground.scope.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
-        segments={"compared": _segments_compared(ground, found), "unequal": len(unequal_of(found.digests).ids)},
+        segments={"compared": _segments_compared(ground, found), "unequal": len(select_unequal(found.digests).ids)},
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
@@ -351,7 +353,7 @@ class SweepContext:
 
 def prepare_sweep(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
     """Choose where digests are made, and cut the keys of the part that is asked for."""
-    kept = keep_proof(job, scope, part, edges, subject_of(job, part, scope))
+    kept = keep_proof(job, scope, part, edges, name_subject(job, part, scope))
     keeper, why = (None, kept) if isinstance(kept, str) else (kept, "")
     if keeper is not None and keeper.past is not None:
         mode = Choice(pushdown=False, why=f"sweep.mode: {job.sweep.mode}, and most segments are proven")

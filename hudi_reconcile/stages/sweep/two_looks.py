@@ -79,7 +79,7 @@ class Confirmed:
         return sum(digest.lake_rows for digest in self.digests)
 
 
-def unequal_of(digests: tuple[SegmentDigest, ...]) -> SegmentSet:
+def select_unequal(digests: tuple[SegmentDigest, ...]) -> SegmentSet:
     """The segments whose digests differ."""
     return SegmentSet.of(digest.segment for digest in digests if not digest.equal)
 
@@ -120,8 +120,8 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
 
     Raises LakeError where the table has no completed commit.
     """
-    pin, checkpoint, moment, first = _looked(sides, segments, walk)
-    unequal = unequal_of(first.digests)
+    pin, checkpoint, moment, first = _look_until_whole(sides, segments, walk)
+    unequal = select_unequal(first.digests)
     if first.candidates is None or first.kept is None:
         steady = sides.lake.is_intact(pin)
         return Confirmed(
@@ -141,7 +141,9 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
             first.candidates, look, unequal, pending, whole_lake=partial(sides.lake.read_rows, later)
         )
         findings, kinds = _doubt_losses(sides, findings, begun)
-    unproven = _unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
+    unproven = (
+        _list_unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
+    )
     steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
     missed = count_missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
@@ -179,7 +181,7 @@ def _count_named(sides: Sides, keys: Sequence[Key] | None) -> int | None:
     return None if named is None else named.rows
 
 
-def _looked(
+def _look_until_whole(
     sides: Sides, segments: SegmentSet | None, walk: Walk | None
 ) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
     """The first look, again where it seems that rows are missing from it."""
@@ -201,7 +203,7 @@ def _first_look(
         digests, done, before, altered = _counted_digests(sides, pin, segments, walk)
         missed, certain = None, True
         if not is_whole and sides.scope is None:
-            part = in_part(done, sides.cut)
+            part = restrict_walk(done, sides.cut)
             missed = count_missed_by_walk(sides, moment, digests, part, frozen=frozen)
         elif before is not None:
             certain = frozen or is_still(sides, moment)
@@ -210,7 +212,7 @@ def _first_look(
         if busy is not None and segments is None:
             busy = doubt_digests(sides, busy)
             digests = busy.digests
-        unequal = unequal_of(digests)
+        unequal = select_unequal(digests)
         kept = candidates = None
         if unequal.ids:
             kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
@@ -228,7 +230,7 @@ def _counted_digests(
         kept, rows = walk.look(sides, pin)
         return kept, None, rows, None
     if walk is None and sides.survey and not sides.scope:
-        surveyed, rows_beside, altered = _surveyed(sides, pin, sides.survey)
+        surveyed, rows_beside, altered = _digest_beside_survey(sides, pin, sides.survey)
         return surveyed, None, rows_beside, altered
     before = count_before(sides, segments) if walk is None or walk.is_endless else None
     if walk is None:
@@ -258,7 +260,7 @@ def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[S
     return sides.comparer.compare_digests(sides.first_look(pin, segments), segments)
 
 
-def _surveyed(
+def _digest_beside_survey(
     sides: Sides, pin: LakePin, begin: Callable[[], Callable[[], Survey]]
 ) -> tuple[tuple[SegmentDigest, ...], int | None, tuple[str, ...]]:
     """The digests, the source's count beside their read, which may be a moment younger, and the columns that a read alters.
@@ -270,7 +272,7 @@ def _surveyed(
     return digests, found.rows, found.altered
 
 
-def _unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
+def _list_unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
     told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
     return find_unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
 
@@ -309,7 +311,7 @@ def pending_range(
         reached = furthest_mark(mark, ours, sides.lake.read_origin())
         known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
     else:
-        reached = mark.reached(ours)
+        reached = mark.find_reached(ours)
         known = ours is not None and mark.continues(ours)
     if not known or not mark.moving:
         return None
@@ -340,7 +342,7 @@ class Scan:
 Walk = Scan | ProofKeeper
 
 
-def in_part(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
+def restrict_walk(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
     """The scanned segments; None where all were scanned: then the source gets no segment filter."""
     return None if walked is None or len(walked.ids) == list_segments(cut) else walked
 
@@ -363,7 +365,7 @@ def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[Segment
         if done:
             clock.sleep((now - woke) * (1 / walk.duty - 1))
             woke = clock.monotonic_seconds()
-        chosen = in_part(SegmentSet.of(order[done : done + last]), sides.cut)
+        chosen = restrict_walk(SegmentSet.of(order[done : done + last]), sides.cut)
         digests += sides.comparer.compare_digests(sides.first_look(pin, chosen), chosen)
         done += last
     return tuple(sorted(digests, key=lambda one: one.segment)), SegmentSet.of(order[:done])

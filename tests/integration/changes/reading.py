@@ -32,27 +32,27 @@ def in_pairs(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
 
 def otherwise(history: HudiHistory, commits: Sequence[Commit]) -> list[Frame]:
     """The log in each other way that tells it: from one reading of the files, and by Hudi's own change log."""
-    chained, own = history.touched(commits), own_log(history, commits)
+    chained, own = history.read_touched(commits), own_log(history, commits)
     return [*([] if chained is None else [pair_images(chained, commits)]), *([] if own is None else [own])]
 
 
 def own_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame | None:
     """By Hudi's own change log; None where that is not to be had or not to be believed."""
-    counted = history.counted(commits)
+    counted = history.count_commits(commits)
     if counted is None:
         return None
-    with history.logged(commits, counted) as own:
+    with history.read_log(commits, counted) as own:
         return None if own is None else read_log(own, history.table.record_key, counted)
 
 
 def at_once(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...] | None:
     """The log from one reading of the files; None where that tells none."""
-    chained = history.touched(commits)
+    chained = history.read_touched(commits)
     return None if chained is None else told(answer_query("full-delta", pair_images(chained, commits), commits))
 
 
 def alive_of(history: HudiHistory, commits: Sequence[Commit]) -> tuple[Change, ...]:
-    return told(list_rows(history.alive(commits)))
+    return told(list_rows(history.read_alive_upserts(commits)))
 
 
 def told(rows: Frame) -> tuple[Change, ...]:
@@ -98,7 +98,7 @@ def bare(state: Any) -> Any:
 def service(spark: SparkSession, lake: Lake, kind: TableType) -> bool:
     """What rewrites files and changes no row; True where there was something to rewrite."""
     path = lake.lake._path
-    before = len(Timeline(spark, path).completed())
+    before = len(Timeline(spark, path).list_completed())
     if kind == "merge_on_read":
         soon = "options => 'hoodie.compact.inline.max.delta.commits=1'"
         spark.sql(f"call run_compaction(op => 'schedule', path => '{path}', {soon})").collect()
@@ -106,7 +106,7 @@ def service(spark: SparkSession, lake: Lake, kind: TableType) -> bool:
     else:
         spark.sql(f"call run_clustering(path => '{path}', op => 'scheduleAndExecute')").collect()
     lake.lake.pin()
-    return len(Timeline(spark, path).completed()) > before
+    return len(Timeline(spark, path).list_completed()) > before
 
 
 def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> None:
@@ -124,5 +124,5 @@ def assert_part(lake: Lake, log: tuple[Change, ...], first: int, last: int) -> N
             last,
         )
     if history.can_list_alive(span.commits):
-        rows = told(list_rows(history.alive(span.commits)))
+        rows = told(list_rows(history.read_alive_upserts(span.commits)))
         assert Counter(map(repr, renumbered(rows, first))) == Counter(map(repr, answer("upsert", part))), (first, last)

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.changefeed.answers import answer, of_one_row_each
+from hudi_reconcile.changefeed.answers import answer, require_one_row_each
 from hudi_reconcile.changefeed.lines import render_lines
 from hudi_reconcile.changefeed.log import filter_touched, pair_versions
 from hudi_reconcile.changefeed.origin import add_origin, load_kinds
@@ -133,8 +133,8 @@ def test_copies_of_a_doubled_key_are_told_one_by_one_and_refused_where_one_row_i
     assert answer("append-only", twice).count() == 2
     alive = [(n, "upsert", key, None, image, False) for n, image in enumerate((one, other))]
     with pytest.raises(UsageError, match="several copies"):
-        of_one_row_each(spark.createDataFrame(alive, LOG))
-    assert of_one_row_each(spark.createDataFrame(alive[:1], LOG)).count() == 1
+        require_one_row_each(spark.createDataFrame(alive, LOG))
+    assert require_one_row_each(spark.createDataFrame(alive[:1], LOG)).count() == 1
 
 
 def test_nested_times_are_told_and_held_against_each_other_with_their_microseconds(spark: SparkSession) -> None:

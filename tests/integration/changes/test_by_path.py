@@ -235,7 +235,7 @@ def test_asynchronous_change_log_is_told_before_the_compaction_that_writes_it_an
     spark.sql(f"call run_compaction(op => 'run', path => '{path}')").collect()
 
     line = Timeline(spark, path)
-    newest = json.loads(line.commit_json(max(line.completed(), key=lambda one: str(one.completed))))
+    newest = json.loads(line.commit_json(max(line.list_completed(), key=lambda one: str(one.completed))))
     logs = [stat.get("cdcStats") for stats in newest["partitionToWriteStats"].values() for stat in stats]
     assert (newest["operationType"], all(logs)) == ("COMPACT", True)
     assert told() == before
@@ -266,7 +266,7 @@ def test_table_with_a_column_of_operations_is_told_by_its_rows_and_not_by_its_fi
     history = HudiHistory(spark, path)
 
     assert rows(listed(capsys, "--path", path, "--type", "min-delta")) == {("i", "jack", "banana"): 1}
-    assert history._chained(history.commits()) is None
+    assert history._chain_files(history.commits()) is None
     assert run(["changes", "--path", f"{path}_merged", "--type", "upsert", "--merge", "skip_merge"]) == 2
     assert "changelog mode" in capsys.readouterr().err
 
@@ -306,7 +306,7 @@ def test_key_that_another_file_holds_as_well_is_counted_where_that_is_asked_for(
     for batch in ([("jack", "apple", "a"), ("eve", "fig", "a")], [("jack", "banana", "b"), ("sarah", "orange", "b")]):
         frame = spark.createDataFrame(batch, "name string, fruit string, part string").coalesce(1)
         frame.write.format("hudi").options(**options).mode("append").save(path)
-    first = min(str(one.completed) for one in Timeline(spark, path).completed())
+    first = min(str(one.completed) for one in Timeline(spark, path).list_completed())
     asked = ["changes", "--path", path, "--type", "min-delta", "--from", first, "--format", "ndjson"]
 
     assert run(asked) == 0
@@ -365,7 +365,7 @@ def test_two_writers_of_one_file_group_at_once_are_refused_and_what_came_after_i
         list(pool.map(write, together))
     write([("jack", "date", 4)])
 
-    _, one, other, last = sorted(Timeline(spark, path).completed(), key=lambda action: str(action.completed))
+    _, one, other, last = sorted(Timeline(spark, path).list_completed(), key=lambda action: str(action.completed))
     assert max(one.requested, other.requested) < str(one.completed)
     asked = ["--path", path, "--type", "min-delta"]
     assert run(["changes", *asked]) == 2

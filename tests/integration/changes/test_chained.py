@@ -83,7 +83,7 @@ def test_values_of_every_type_and_partition_are_read_alike_and_a_missing_file_is
     )
     base.unlink()
     with pytest.raises(LakeError), redact_failures(path):
-        history.touched(history.commits()[1:])
+        history.read_touched(history.commits()[1:])
 
 
 def test_folders_without_a_value_and_batches_that_may_hold_nulls_are_read_by_their_files_as_hudi_shows_them(
@@ -101,15 +101,15 @@ def test_folders_without_a_value_and_batches_that_may_hold_nulls_are_read_by_the
 
     first, second = history.commits()
     assert first.schema != second.schema
-    assert history._chained(history.commits()) is not None
+    assert history._chain_files(history.commits()) is not None
     assert_read_alike(history, history.commits())
-    rows = cast("DataFrame", history.touched((second,))).select("row.id", "row.part").distinct().collect()
+    rows = cast("DataFrame", history.read_touched((second,))).select("row.id", "row.part").distinct().collect()
     assert {(row[0], row[1]) for row in rows} == {(one, "x" if one == 3 else None) for one in range(6)}
 
 
 def assert_read_alike(history: HudiHistory, commits: Sequence[Commit]) -> None:
     """By the names of files as in pairs."""
-    found = history.touched(commits)
+    found = history.read_touched(commits)
     assert found is not None
     one, two = cast("DataFrame", found), filter_touched(cast("DataFrame", history.versions(commits)))
     compared = [frame.select("n", "side", "key", "partition", "version", F.to_json("row")) for frame in (one, two)]
@@ -133,11 +133,11 @@ def test_files_that_spark_takes_for_a_pattern_leaves_out_or_reads_otherwise_than
     for name, columns in OTHERWISE.items():
         history = written(spark, str(tmp_path / name), "range(3)", "range(2)", columns=columns)
         with newest_files_only(spark) if name == "filtered" else nullcontext():
-            files = history._chained(history.commits())
-            assert files is None or files.touched(history._shaped) is None, name
-            rows = cast("DataFrame", history.touched(history.commits()))
+            files = history._chain_files(history.commits())
+            assert files is None or files.read_touched(history._shape_rows) is None, name
+            rows = cast("DataFrame", history.read_touched(history.commits()))
             assert [row[1] for row in rows.where("side = 1").groupBy("n").count().orderBy("n").collect()] == [3, 2]
-            assert cast("DataFrame", history.alive(history.commits()[:1])).count() == 3
+            assert cast("DataFrame", history.read_alive_upserts(history.commits()[:1])).count() == 3
 
 
 @contextmanager

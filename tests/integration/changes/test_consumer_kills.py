@@ -34,13 +34,13 @@ def before_the_delivery(patch: pytest.MonkeyPatch) -> None:
 
 
 def inside_the_transaction(patch: pytest.MonkeyPatch) -> None:
-    original = postgres_sink._copied
+    original = postgres_sink._copy_rows
 
     def copied(*arguments: Any) -> int:
         original(*arguments)
         raise Ended
 
-    patch.setattr(postgres_sink, "_copied", copied)
+    patch.setattr(postgres_sink, "_copy_rows", copied)
 
 
 def after_the_delivery(patch: pytest.MonkeyPatch) -> None:

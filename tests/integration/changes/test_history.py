@@ -66,7 +66,7 @@ def assert_writers_at_once_are_refused(lake: Lake) -> None:
     first, second, third, *later = history.commits()
     slow = replace(second, instant=replace(second.instant, completed=later[0].instant.requested))
     history._commits = (first, slow, third, *later)
-    for read in (history.versions, history.alive):
+    for read in (history.versions, history.read_alive_upserts):
         with pytest.raises(UsageError, match="at the same time"):
             read((third,))
         read((first,))

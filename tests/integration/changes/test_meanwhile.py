@@ -38,7 +38,7 @@ from tests.integration.lake.support import TYPES
 KINDS: tuple[QueryType, ...] = ("min-delta", "upsert")
 Place = tuple[Any, str]
 # The range is known and nothing is read; files are listed, and the keys of some of them read, but no whole row.
-BEFORE_FILES, BEFORE_ROWS = PLACES = ((changes, "_found"), (HudiHistory, "_shaped"))
+BEFORE_FILES, BEFORE_ROWS = PLACES = ((changes, "_answer"), (HudiHistory, "_shape_rows"))
 THREE_COMMITS = {"hoodie.clean.commits.retained": "3"}
 ONE_VERSION = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"}
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})

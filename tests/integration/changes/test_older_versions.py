@@ -44,7 +44,7 @@ def test_copy_of_a_version_6_table_whose_files_have_new_times_is_refused_with_th
     history = lake.history()
     whole = span_between(history, "earliest", "latest")
     assert len(whole.commits) == len(lake.completed)
-    for read in (history.versions, history.touched, history.alive):
+    for read in (history.versions, history.read_touched, history.read_alive_upserts):
         with pytest.raises(UsageError, match=r"without these times \(cp without -p\)"):
             read(whole.commits)
 
@@ -57,7 +57,7 @@ def test_version_6_table_of_writers_ahead_of_utc_is_refused_by_that_name(spark: 
         os.utime(file, (written, written))
 
     with pytest.raises(UsageError, match="in a zone ahead of UTC"):
-        lake.history().meanwhile().zone(Files(spark, str(tmp_path / "t")))
+        lake.history().look_anew().zone(Files(spark, str(tmp_path / "t")))
 
 
 def older(spark: SparkSession, path: Path, version: int, kind: TableType) -> Lake:

@@ -109,7 +109,7 @@ def configured(spark: SparkSession, folder: Path) -> tuple[str, ...]:
         "tables": [{"name": "fruit", "source": {"table": "fruit"}, "lake": {"path": str(path)}}],
     }
     (folder / "reconcile.yaml").write_text(json.dumps(config))
-    return tuple(sorted(str(one.completed) for one in Timeline(spark, str(path)).completed()))
+    return tuple(sorted(str(one.completed) for one in Timeline(spark, str(path)).list_completed()))
 
 
 def rows(changes: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
@@ -222,7 +222,7 @@ def test_consumer_gets_what_came_after_its_position_and_its_lag_is_told(
     assert table.run("--type", "upsert", "--consumer", "shop")[0] == 2
     assert table.run("--type", "upsert", "--commit-position")[0] == 2
     assert table.run(*consumer, "--corrections-only")[0] == 2
-    with Positions(spark, str(plain[0] / "fruit")).held("shop"):
+    with Positions(spark, str(plain[0] / "fruit")).hold("shop"):
         assert table.run(*consumer)[0] == 5
     late = ("--type", "min-delta", "--consumer", "late", "--commit-position")
     assert table.changes(*late, "--from", "latest") == []

@@ -143,7 +143,7 @@ def assert_told_of(history: HudiHistory, commits: Sequence[Commit]) -> None:
     expected = as_texts(filter_touched(cast("DataFrame", history.versions(commits))))
     assert expected
     for keep in (True, False):
-        found = states.touched(history.commits(), keep=keep)
+        found = states.read_touched(history.commits(), keep=keep)
         assert found is not None
         assert as_texts(found) == expected, keep
 

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare.canonical_text import add_texts, collect_digests, digest_texts
-from hudi_reconcile.compare.columns import ComparisonShape, values_of
+from hudi_reconcile.compare.columns import ComparisonShape, name_columns
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
@@ -188,7 +188,7 @@ def test_postgres_writes_every_value_as_the_reference_does(filled: Database) -> 
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_spark_writes_every_value_as_the_reference_does(spark: SparkSession, on: str) -> None:
     with ansi(spark, on):
-        texts = add_texts(lake(spark), ITEMS, values_of("lake", ITEMS), "id")
+        texts = add_texts(lake(spark), ITEMS, name_columns("lake", ITEMS), "id")
         found = sorted(texts.collect(), key=lambda row: int(row["id"]))
 
     assert differing([list(row)[1:] for row in found]) == {}
@@ -196,7 +196,7 @@ def test_spark_writes_every_value_as_the_reference_does(spark: SparkSession, on:
 
 def expected(cut: Segmentation) -> tuple[canonical_text.SegmentSum, ...]:
     segments = [
-        cut.segment_of(row[0]) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(row[0])], cut.count)
+        cut.find_segment(row[0]) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(row[0])], cut.count)
         for row in DATA
     ]
     return canonical_text.sum_digests(
@@ -269,7 +269,7 @@ def test_database_puts_far_negative_and_null_keys_into_their_segments(pg: Databa
 
     found = ask(pg, Digested((ID_ITEM,), (ID_ITEM,), cut))
 
-    texts = [(cut.segment_of(key), canonical_text.row_digest([None if key is None else str(key)])) for key in KEYS]
+    texts = [(cut.find_segment(key), canonical_text.row_digest([None if key is None else str(key)])) for key in KEYS]
     assert found == canonical_text.sum_digests(texts)
 
 
@@ -334,7 +334,7 @@ def test_timestamp_that_the_lake_holds_with_zone_has_the_same_text(spark: SparkS
     moments = [(datetime(1969, 12, 31, tzinfo=UTC) + timedelta(microseconds=n),) for n in (0, 1, 86_399_999_999)]
     frame = spark.createDataFrame(moments, T.StructType([T.StructField("ts", T.TimestampType())]))
 
-    texts = add_texts(frame, (item,), values_of("lake", (item,))).collect()
+    texts = add_texts(frame, (item,), name_columns("lake", (item,))).collect()
 
     assert [row[0] for row in texts] == [
         canonical_text.render_canonical_text(Kind.TIMESTAMPTZ, moment) for (moment,) in moments
@@ -357,7 +357,7 @@ def test_both_sides_cut_to_the_digits_on_which_they_meet(pg: Database, spark: Sp
         connection.cursor().executemany("insert into t values (%s, %s, %s)", data)
     frame = spark.createDataFrame(data, "c0 decimal(9,3), c1 timestamp_ntz, c2 double")
 
-    ours = [tuple(row) for row in add_texts(frame, items, values_of("source", items)).collect()]
+    ours = [tuple(row) for row in add_texts(frame, items, name_columns("source", items)).collect()]
 
     assert pg.query(f"select {', '.join(digests.canonical(item) for item in items)} from t order by i") == ours
     narrow = canonical_text.render_canonical_text(Kind.REAL, struct.unpack(">f", struct.pack(">f", 1.1))[0])

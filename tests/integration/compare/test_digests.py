@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.columns import ComparisonShape, segment_column, values_of
+from hudi_reconcile.compare.columns import ComparisonShape, name_columns, segment_column
 from hudi_reconcile.compare.equality import row_digest
 from hudi_reconcile.compare.findings import render_action, render_kind
 from hudi_reconcile.core.pull.cursor import Mark
@@ -82,7 +82,7 @@ ONE_STEP: list[dict[str, Any]] = [
 
 def digests(side: Any, frame: Any, found: Agreement) -> list[int]:
     shape = ComparisonShape(found, HashSegments(("id",), 1))
-    digest = row_digest(shape.agreement.columns, values_of(side, shape.agreement.columns))
+    digest = row_digest(shape.agreement.columns, name_columns(side, shape.agreement.columns))
     return [item["digest"] for item in spark_frame(frame).coalesce(1).selectExpr(f"{digest} as digest").collect()]
 
 
@@ -219,7 +219,7 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
 
     for place, cut in enumerate(cuts):
         assert isinstance(cut, RangeSegments)
-        assert [item[place] for item in found] == [cut.segment_of(key) for key in keys], cut
+        assert [item[place] for item in found] == [cut.find_segment(key) for key in keys], cut
 
 
 ENDS = (

@@ -55,7 +55,7 @@ def test_table_that_hudi_does_not_find_for_a_moment_is_read_and_is_an_error_wher
     folder, away = (tmp_path / "orders" / name for name in (".hoodie", "away"))
     reads: list[Callable[[], int]] = [
         lambda: read_newest(spark, lake._path).count(),
-        lambda: len(Timeline(spark, lake._path).completed()),
+        lambda: len(Timeline(spark, lake._path).list_completed()),
     ]
 
     for read in reads:

@@ -260,7 +260,7 @@ def test_row_that_moves_partition_is_there_once_in_the_snapshot_of_every_commit(
         )
         lake.correct(batch, table_of(lake), checkpoint(seq), {})
 
-    done = sorted(Timeline(spark, table_of(lake).path).completed(), key=lambda action: action.completed or "")
+    done = sorted(Timeline(spark, table_of(lake).path).list_completed(), key=lambda action: action.completed or "")
     seen = [
         sorted(
             map(

@@ -20,7 +20,9 @@ def test_savepoint_keeps_the_newest_snapshot_and_ours_alone_are_dropped(spark: S
     Savepoints(spark, path, "orders", metadata_table=False).make(theirs, "somebody", "")
     assert lake.savepoint("before run 1") == theirs
     lake.upsert(frame(spark, SCHEMA, (1, 2, 2)), table_of(lake), checkpoint(2), {})
-    killed = Path(path) / ".hoodie" / "timeline" / f"{max(one.requested for one in Timeline(spark, path).completed())}"
+    killed = (
+        Path(path) / ".hoodie" / "timeline" / f"{max(one.requested for one in Timeline(spark, path).list_completed())}"
+    )
     killed.with_name(f"{killed.name}.savepoint.inflight").touch()  # a process was killed while it made one
     first = lake.savepoint("before run 2")
     pin = lake.pin()

@@ -209,7 +209,7 @@ def test_rows_of_each_key_range_are_counted_by_the_product_itself(
     try:
         source = TableSource(engine, TableRequest("t", '"t"', key=("k",)), spark, zone="UTC")
         for cut in (RangeSegments("k", -8, 8, 3), RangeSegments("k", -16, 8, 1), RangeSegments("k", 0, 4, 2)):
-            assert source.count_segments(source.describe(), cut) == Counter(map(cut.segment_of, keys)), cut
+            assert source.count_segments(source.describe(), cut) == Counter(map(cut.find_segment, keys)), cut
     finally:
         engine.close()
 

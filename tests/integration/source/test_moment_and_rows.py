@@ -171,7 +171,7 @@ def test_rows_of_segments_are_read_once_each_and_all_of_them_make_the_table(spar
             assert not isinstance(cut, HashSegments)
             assert ids(found.read_rows(table, cut)) == sorted(keys, key=str)
             for chosen in ({0}, {cut.count}, {0, cut.count}, set(range(cut.count + 1)), {cut.count - 1}):
-                expected = sorted((key for key in keys if cut.segment_of(key) in chosen), key=str)
+                expected = sorted((key for key in keys if cut.find_segment(key) in chosen), key=str)
                 assert ids(found.read_rows(table, cut, SegmentSet.of(chosen))) == expected, (cut, chosen)
 
 

@@ -35,7 +35,7 @@ def test_rows_of_every_other_segment_are_counted_and_read_in_few_statements_by_t
         cut = choose(("id",), found.measure_extent(table), integer_key=True, wanted=ROWS // 64)
         assert isinstance(cut, RangeSegments)
         chosen = SegmentSet.of(range(0, cut.count, 2))
-        expected = sum(cut.segment_of(key) % 2 == 0 for key in range(1, ROWS + 1))
+        expected = sum(cut.find_segment(key) % 2 == 0 for key in range(1, ROWS + 1))
         before = len(found.list_statements())
 
         counted, frame = found.count_rows(table, cut, chosen), found.read_rows(table, cut, chosen)

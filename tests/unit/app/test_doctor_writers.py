@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.doctor.lake import sort_files, writers_at, writers_check
+from hudi_reconcile.app.doctor.lake import find_writers, sort_files, writers_check
 from hudi_reconcile.core.plan.lake_ownership import SETTINGS, Writers
 from tests.unit.app.test_doctor_lake import hudi_table, job
 
@@ -28,7 +28,7 @@ def test_table_that_only_we_wrote_is_ok(tmp_path: Path) -> None:
     commit(table, THIRD, label="COMPACT")
     (table / ".hoodie" / "timeline" / f"{THIRD}.compaction.requested").touch()
 
-    assert writers_at(table) == Writers(commits=2)
+    assert find_writers(table) == Writers(commits=2)
     assert [check.status for check in writers_check(job(str(table)))] == ["ok"]
 
 
@@ -78,7 +78,7 @@ def test_clustering_that_an_older_table_version_requests_as_a_replacement_is_no_
     (timeline / f"{FIRST}.replacecommit.inflight").touch()
     (timeline / f"{SECOND}.replacecommit.requested").touch()
 
-    assert writers_at(table) == Writers(without_heartbeat=(SECOND,))
+    assert find_writers(table) == Writers(without_heartbeat=(SECOND,))
 
 
 def test_no_table_and_one_that_is_not_local_say_nothing(tmp_path: Path) -> None:

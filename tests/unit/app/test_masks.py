@@ -11,7 +11,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.masking import Masking, shown_columns
-from hudi_reconcile.core.tables.partitions import in_full
+from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 
 SOURCE = ("id", "email", "Phone", "c17", "note", "birth", "zip", "name", "updated_at")
@@ -64,8 +64,8 @@ def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings:
         source, lake(), watermark=("updated_at",), exclude=frozenset(), partition_by=config.lake.partition_by
     )
     names = {one.column.name: one.column.lake_name for one in agreed.columns}
-    shown = shown_columns(agreed, in_full(config.lake.partition_by))
-    swept = Masking.of(config.mask, config.personal).of_columns(names, shown)
+    shown = shown_columns(agreed, list_whole_columns(config.lake.partition_by))
+    swept = Masking.of(config.mask, config.personal).select_masked(names, shown)
 
     found = derive_lake_masks(config, lake())
 
@@ -82,5 +82,5 @@ def test_column_that_only_the_lake_has_is_masked_for_its_name_there_and_the_key_
         "masked, being named like personal data (redact): email, Phone, c17, birth, name, old_iban;"
     )
     assert {note.split(": ")[1] for note in found.notes[1:]} == {"id", "zip", "birth_month"}
-    assert [how is None for how in found.shown(b"key").values()] == [True] * 6
-    assert all(derive_lake_masks(table(personal="hmac"), lake()).shown(b"key").values())
+    assert [how is None for how in found.build_masks(b"key").values()] == [True] * 6
+    assert all(derive_lake_masks(table(personal="hmac"), lake()).build_masks(b"key").values())

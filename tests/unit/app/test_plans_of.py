@@ -21,7 +21,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.sweep.coverage import Reached, not_compared
+from hudi_reconcile.core.sweep.coverage import Reached, list_left_out
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import file_sha256
@@ -37,7 +37,7 @@ tables:
 """
 COLUMN = Unverified("column", "note", "its type is not compared", "exclude it")
 MOVING = Unverified("rows", "orders", "3 rows changed between all looks: they were not judged", "sweep again")
-OUTSIDE = not_compared(Reached("orders", 1, 1, asked=("region=eu",)))  # what a sweep of a partition leaves out
+OUTSIDE = list_left_out(Reached("orders", 1, 1, asked=("region=eu",)))  # what a sweep of a partition leaves out
 
 
 @pytest.fixture

@@ -234,7 +234,7 @@ def test_error_in_the_rules_that_nobody_foresaw_keeps_what_was_committed(
     def fails(*_: object) -> TableResult:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(rules, "_judged", fails)
+    monkeypatch.setattr(rules, "_judge_rules", fails)
     with pytest.raises(LandedError) as raised:
         check_after(one, corrected, RuleSet("a", (Rule("gone", Drift(("deleted",))),), file="a.yaml"), "error")
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from hudi_reconcile.app.table_work import _checked
+from hudi_reconcile.app.table_work import _check_tables
 from hudi_reconcile.cli.commands.work import print_result
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -44,7 +44,7 @@ class Source:
 
 
 def checked(source: Source) -> tuple[dict[str, TableResult], int]:
-    return _checked(cast("Any", source), [cast("Any", SimpleNamespace(name=name)) for name in NAMES])
+    return _check_tables(cast("Any", source), [cast("Any", SimpleNamespace(name=name)) for name in NAMES])
 
 
 def test_database_that_is_down_is_not_asked_for_every_table() -> None:

@@ -28,7 +28,7 @@ from hudi_reconcile.core.result_parts import Approved
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.files import file_sha256
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals, misowned
+from hudi_reconcile.evidence.trust import approvals, list_misowned
 from tests.unit.core.test_plan import PLAN
 
 UNSHARE = ["unshare", "--user"]
@@ -145,16 +145,16 @@ def test_word_under_an_id_that_its_file_does_not_belong_to_does_not_count(folder
 def test_word_whose_file_is_gone_another_or_a_link_belongs_to_nobody(folder: Path) -> None:
     reports, word = folder / "reports", approve(folder)
     own = reports / Store(reports).run_ids()[0] / "result.json"
-    assert misowned(reports) == frozenset()
+    assert list_misowned(reports) == frozenset()
 
     kept = own.read_bytes()
     own.write_bytes(kept + b" ")
-    assert misowned(reports) == {word}
+    assert list_misowned(reports) == {word}
     own.unlink()
-    assert misowned(reports) == {word}
+    assert list_misowned(reports) == {word}
     (folder / "elsewhere").write_bytes(kept)
     own.symlink_to(folder / "elsewhere")
-    assert misowned(reports) == {word}
+    assert list_misowned(reports) == {word}
 
 
 @pytest.mark.usefixtures("plan")
@@ -172,7 +172,7 @@ def test_word_that_stands_in_the_log_alone_belongs_to_nobody(folder: Path) -> No
     audit_log.append(reports / "audit.jsonl", {**old, "tables": given["tables"]})
 
     assert list(approvals(reports)) == [word]
-    assert misowned(reports) == {word}
+    assert list_misowned(reports) == {word}
 
 
 @pytest.mark.usefixtures("host")

@@ -14,7 +14,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Failure, Guard, Unverified
 from hudi_reconcile.core.result_queries import add_config, add_config_to_fixes
 from hudi_reconcile.core.rules.rules import NotNull, Rule, RuleSet
-from hudi_reconcile.core.rules.verdict import not_run
+from hudi_reconcile.core.rules.verdict import report_unrun_rules
 
 WITHOUT_CONFIG = {"init", "jars", "demo"}
 ASK = "let somebody look and say so: hudi-reconcile approve RUN -t orders --as NAME"
@@ -44,7 +44,7 @@ def test_fixes_of_rules_and_of_the_doctor_name_the_config_file_of_the_call(
 ) -> None:
     rules = RuleSet("orders", (Rule("r1", NotNull("id")),))
     result = TableResult(
-        "orders", Outcome.UNVERIFIED, rules=not_run(rules, "no table", "hudi-reconcile pull -t orders")
+        "orders", Outcome.UNVERIFIED, rules=report_unrun_rules(rules, "no table", "hudi-reconcile pull -t orders")
     )
     assert add_config_to_fixes(result, "shop.yaml").rules[0].fix == "hudi-reconcile -c shop.yaml pull -t orders"
 

@@ -144,7 +144,7 @@ def write_apply(reports: Path, stored: Sequence[Document] = LEFT) -> str:
     """An apply that left what is `stored`."""
     story = all_stories()["incomplete"]
     with Store(reports).begin(NOON_MICROS) as folder:
-        write_left(Path(folder.uncorrected("orders")[0].removeprefix("file://")), stored)
+        write_left(Path(folder.build_uncorrected_path("orders")[0].removeprefix("file://")), stored)
         folder.write_result({**story.run, "run_id": folder.run_id})
         folder.finish()
     return folder.run_id
@@ -226,7 +226,7 @@ def test_table_of_an_apply_that_broke_off_without_a_list_is_named_beside_those_t
     broken = {**orders, "name": "items", "outcome": "unverified", "error": failure}
     del broken["uncorrected"]
     with Store(reports).begin(NOON_MICROS) as folder:
-        write_left(Path(folder.uncorrected("orders")[0].removeprefix("file://")), LEFT)
+        write_left(Path(folder.build_uncorrected_path("orders")[0].removeprefix("file://")), LEFT)
         folder.write_result({**story.run, "run_id": folder.run_id, "tables": [orders, broken]})
         folder.finish()
 

@@ -12,7 +12,7 @@ import pytest
 from hudi_reconcile.config.load import Loaded, load_with_references
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.overlay import Overlay
-from hudi_reconcile.config.show import as_yaml, shown_tree
+from hudi_reconcile.config.show import shown_tree, write_yaml
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import ConfigError, UsageError
 
@@ -567,7 +567,7 @@ def test_secrets_of_every_layer_are_never_shown(files: Files) -> None:
     tables = {table.name: table.source.where for table in loaded.config.tables}
     assert tables == {"orders": f"note = '{CANARY}'", "users": "id > 7", "m": f"note = '{CANARY}'"}
     tree: Any = shown_tree(loaded)
-    assert CANARY not in as_yaml(tree)
+    assert CANARY not in write_yaml(tree)
     assert [table["source"]["where"] for table in tree["tables"]] == ["***", "id > 7", "***"]
     assert tree["source"]["url"] == "postgresql+psycopg://reader@***/shop?sslmode=verify-full"
     assert list(tree) == ["version", "source", "spark", "jars", "reports", "run", "outputs", "audit", "tables"]
@@ -585,7 +585,7 @@ def test_shown_config_is_a_config_of_the_same_meaning(files: Files) -> None:
     text = HEAD.replace(', password: "${env:PW}"', "") + "defaults: {sweep: {settle: 5s}, tags: [x]}\n" + TABLES
     loaded = files.loaded(text + PROFILES, "source.max_connections=3")
 
-    again = files.load(as_yaml(shown_tree(loaded)))
+    again = files.load(write_yaml(shown_tree(loaded)))
 
     assert again.model_dump() == loaded.config.model_dump()
     assert again.tables == loaded.config.tables
@@ -606,7 +606,7 @@ def test_values_of_a_program_are_taken_as_they_are_secrets_too(files: Files) -> 
     assert (loaded.config.source.max_connections, loaded.config.tables[0].tags) == (3, ("a",))
     assert loaded.config.source.password is not None
     assert loaded.config.source.password.reveal({}, lambda _: "") == CANARY
-    assert CANARY not in as_yaml(shown_tree(loaded)) + repr(loaded.config) + str(loaded.config.overlay)
+    assert CANARY not in write_yaml(shown_tree(loaded)) + repr(loaded.config) + str(loaded.config.overlay)
 
 
 def test_wrong_value_of_a_program_is_named_by_its_key(files: Files) -> None:

@@ -12,7 +12,7 @@ from hudi_reconcile.config.hoodiestreamer.tree import FromProps, parse_props
 from hudi_reconcile.config.hoodiestreamer.url import source_url
 from hudi_reconcile.config.load import load_config, parse_config
 from hudi_reconcile.config.secrets import read_text_file
-from hudi_reconcile.config.show import as_yaml
+from hudi_reconcile.config.show import write_yaml
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.spark.jars import locked_jars
 
@@ -257,7 +257,7 @@ def test_password_in_the_file_or_url_works_and_is_shown_nowhere() -> None:
         assert secret is not None
         assert secret.reveal({}, read_text_file) == "s3${cret"
         assert found.clear_password
-        assert "cret" not in f"{found.config}{as_yaml(found.tree)}"
+        assert "cret" not in f"{found.config}{write_yaml(found.tree)}"
     assert "cret" not in "".join(refused(text_of(jdbc__password="s3cret", jdbc__password__file="f")))
 
 
@@ -360,9 +360,9 @@ def test_config_that_is_written_down_means_the_same(tmp_path: Path) -> None:
     )
     found = read(text)
 
-    (tmp_path / "reconcile.yaml").write_text(as_yaml(found.tree))
+    (tmp_path / "reconcile.yaml").write_text(write_yaml(found.tree))
     again = load_config(tmp_path / "reconcile.yaml", {})
 
     assert again.tables == found.config.tables
     assert again.source.model_dump() == found.config.source.model_dump()
-    assert parse_config(as_yaml(found.tree), PLACE, {}, read_text_file).config.source.url == found.config.source.url
+    assert parse_config(write_yaml(found.tree), PLACE, {}, read_text_file).config.source.url == found.config.source.url

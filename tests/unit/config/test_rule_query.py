@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.config.rules_load import parse_rules
-from hudi_reconcile.config.rules_model import with_batch
+from hudi_reconcile.config.rules_model import require_batch
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.rules.reach import ARGUMENTS, EXPECTATIONS, OTHER_TABLES, find_reach_fault
 from hudi_reconcile.rules.expectations import library
@@ -86,4 +86,4 @@ def test_expectation_or_argument_that_nobody_judged_is_refused_with_the_legal_on
 
 @pytest.mark.parametrize("query", ["SELECT map(id) FROM {batch}", f"SELECT {'int(' * 60}id{')' * 60} FROM {{batch}}"])
 def test_query_on_which_the_reader_of_text_stumbles_is_left_to_spark(query: str) -> None:
-    assert with_batch(query) == query
+    assert require_batch(query) == query

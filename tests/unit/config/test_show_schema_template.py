@@ -14,7 +14,7 @@ from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.load import load_config, parse_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import read_text_file
-from hudi_reconcile.config.show import CONFIG, FILES, RULES, as_yaml, json_schema, shown_tree
+from hudi_reconcile.config.show import CONFIG, FILES, RULES, json_schema, shown_tree, write_yaml
 from hudi_reconcile.config.yaml_document import read_document
 from hudi_reconcile.core.errors import ConfigError
 
@@ -35,7 +35,7 @@ def test_show_hides_secrets_references_and_options_that_look_secret() -> None:
 
     tree = shown_tree(parse_config(text, PLACE, {"PORT": "6543"}, read_text_file))
 
-    printed = as_yaml(tree)
+    printed = write_yaml(tree)
     assert CANARY not in printed
     assert "6543" not in printed
     assert YAML(typ="safe").load(printed) == tree == json.loads(json.dumps(tree))

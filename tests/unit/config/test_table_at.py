@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.config.tables import table_at
+from hudi_reconcile.config.tables import build_default_table
 from hudi_reconcile.core.errors import UsageError
 
 
@@ -21,7 +21,7 @@ from hudi_reconcile.core.errors import UsageError
     ],
 )
 def test_table_at_a_path_is_named_as_its_folder_where_that_can_be_a_name(path: str, name: str, place: str) -> None:
-    found = table_at(path, Path("/here"))
+    found = build_default_table(path, Path("/here"))
 
     assert (found.name, found.lake.path) == (name, place)
 
@@ -29,4 +29,4 @@ def test_table_at_a_path_is_named_as_its_folder_where_that_can_be_a_name(path: s
 @pytest.mark.parametrize("path", ["", " ", "~/lake", "a\0b"])
 def test_text_that_is_no_path_is_usage(path: str) -> None:
     with pytest.raises(UsageError, match="--path"):
-        table_at(path, Path("/here"))
+        build_default_table(path, Path("/here"))

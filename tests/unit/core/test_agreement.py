@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from hudi_reconcile.core.tables.agreement import Agreement, agree, drop_columns, only_in_lake
+from hudi_reconcile.core.tables.agreement import Agreement, agree, drop_columns, list_lake_only
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -245,6 +245,6 @@ def test_key_is_never_cut_since_two_keys_would_become_one() -> None:
 def test_columns_that_only_the_lake_has_are_those_that_nobody_put_there_on_purpose() -> None:
     lake = table_of(*(LakeColumn(name, "string") for name in ("id", "_hr_read_seq", "_hoodie_file_name", "x", "y")))
 
-    found = only_in_lake(SourceTable("t", (ID,), ("id",), 0, "i"), lake, exclude=frozenset({"y"}), partition_by=())
+    found = list_lake_only(SourceTable("t", (ID,), ("id",), 0, "i"), lake, exclude=frozenset({"y"}), partition_by=())
 
     assert [column.name for column in found] == ["x"]

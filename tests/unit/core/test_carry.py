@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind
-from hudi_reconcile.core.tables.schema_evolution import as_text, encode_columns, encode_new_columns
+from hudi_reconcile.core.tables.schema_evolution import encode_columns, encode_new_columns, turn_to_text
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 
 ID = Column("id", Kind.TIMESTAMPTZ, "timestamptz", precision=6, native="timestamptz")
@@ -46,4 +46,4 @@ def test_new_table_holds_a_zoned_key_and_columns_with_odd_values_as_text() -> No
 def test_text_has_no_text_twin(kind: Kind) -> None:
     column = Column("c", kind, "declared")
 
-    assert as_text(column) is column
+    assert turn_to_text(column) is column

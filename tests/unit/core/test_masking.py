@@ -167,23 +167,23 @@ def test_column_with_two_names_is_masked_for_either_and_shown_by_its_name_at_the
 ) -> None:
     looks = (name, lake_name) != ("c17", "c18")
 
-    assert Masking.of({}, personal).how(name, lake_name) == (personal if looks else None)
+    assert Masking.of({}, personal).find_mask(name, lake_name) == (personal if looks else None)
     assert len(masking_notes(Masking.of({}, personal), {name: lake_name}, {})) == looks
-    assert Masking.of({name: "show"}, personal).how(name, lake_name) is None
-    assert Masking.of({lake_name: "show"}, personal).how(name, lake_name) == (personal if looks else None)
+    assert Masking.of({name: "show"}, personal).find_mask(name, lake_name) is None
+    assert Masking.of({lake_name: "show"}, personal).find_mask(name, lake_name) == (personal if looks else None)
 
 
 def test_word_of_the_config_goes_before_the_name_and_case_does_not_count() -> None:
     masking = Masking.of({"EMAIL": "show", "Note": "hmac"}, "redact")
 
-    assert [masking.how(name) for name in ("email", "note", "NOTE", "phone", "amount")] == [
+    assert [masking.find_mask(name) for name in ("email", "note", "NOTE", "phone", "amount")] == [
         None, "hmac", "hmac", "redact", None,
     ]  # fmt: skip
-    assert Masking.of({}, "show").how("email") is None
-    assert Masking.of({}, "hmac").of_columns(alike("email", "phone", "x"), {"phone"}) == {"email": "hmac"}
-    assert Masking.of({"Phone": "hmac"}, "show").of_columns(alike("phone"), {"phone"}) == {"phone": "hmac"}
+    assert Masking.of({}, "show").find_mask("email") is None
+    assert Masking.of({}, "hmac").select_masked(alike("email", "phone", "x"), {"phone"}) == {"email": "hmac"}
+    assert Masking.of({"Phone": "hmac"}, "show").select_masked(alike("phone"), {"phone"}) == {"phone": "hmac"}
     assert masking.named_among(("email", "note", "phone")) == {"note"}
-    assert masking.absent(("email", "Phone")) == "note"
+    assert masking.name_absent(("email", "Phone")) == "note"
 
 
 def compared(name: str) -> ComparedColumn:
@@ -206,7 +206,7 @@ def test_what_names_a_row_or_a_path_is_shown_and_said_with_the_reason() -> None:
     notes = masking_notes(Masking(), names, shown)
 
     assert set(shown) == {"email", "birth", "phone_day", "mail_seq"}
-    assert Masking().of_columns(names, shown) == {"name": "redact"}
+    assert Masking().select_masked(names, shown) == {"name": "redact"}
     assert notes[0].startswith("masked, being named like personal data (redact): name; ")
     assert [note.split(": ")[1:] for note in notes[1:]] == [[name, shown[name]] for name in names if name in shown]
     assert "key" in shown["email"]

@@ -11,13 +11,13 @@ from hudi_reconcile.core.tables.partitions import (
     Equals,
     IsEmpty,
     PartitionRows,
+    build_near,
     derive_path_rule,
-    near,
     scope_of_paths,
 )
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, PathForm, SourceTable
 from hudi_reconcile.databases.postgres import dialect
-from hudi_reconcile.sql.reads import near_predicate
+from hudi_reconcile.sql.reads import partition_predicate
 
 PLACED, REGION, SHOP = (
     Column("placed_on", Kind.DATE, "date"),
@@ -50,7 +50,7 @@ def lake(*fields: str, hive_style: bool = True) -> LakeTable:
 def test_conditions_are_a_half_open_range_an_equality_or_null() -> None:
     rule = derive_path_rule("t", SOURCE, lake("placed_on_month", "region", "shop"), MONTH)
 
-    found = near(
+    found = build_near(
         rule,
         [
             "placed_on_month=2026-03/region=eu/shop=7",
@@ -62,7 +62,7 @@ def test_conditions_are_a_half_open_range_an_equality_or_null() -> None:
         (CalendarRange(PLACED, MARCH, MARCH + 31 * DAY), Equals(REGION, "eu"), Equals(SHOP, 7)),
         (CalendarRange(PLACED, MARCH + 275 * DAY, MARCH + 306 * DAY), IsEmpty(REGION), Equals(SHOP, -1)),
     )
-    assert near_predicate(dialect, found) == (
+    assert partition_predicate(dialect, found) == (
         '("placed_on" >= date \'2026-03-01\' and "placed_on" < date \'2026-04-01\' and "region" = \'eu\' and "shop" = 7)'
         " or (\"placed_on\" >= date '2026-12-01' and \"placed_on\" < date '2027-01-01'"
         ' and ("region" is null or "region" = \'\') and "shop" = -1)'
@@ -73,7 +73,7 @@ def test_conditions_are_a_half_open_range_an_equality_or_null() -> None:
 def test_text_that_a_database_may_read_otherwise_is_not_asked_for(value: str) -> None:
     rule = derive_path_rule("t", SOURCE, lake("region", hive_style=False), ())
 
-    assert near(rule, [value]) is None
+    assert build_near(rule, [value]) is None
 
 
 @pytest.mark.parametrize("year", ["0044", "1582", "9999", "+10000"])
@@ -86,7 +86,7 @@ def test_years_on_which_calendars_and_drivers_differ_are_legal_but_not_asked_for
 def test_path_that_is_not_of_this_style_is_another_value() -> None:
     rule = derive_path_rule("t", SOURCE, lake("region", hive_style=False), ())
 
-    assert near(rule, ["region=eu"]) is None  # the value itself is `region=eu`: nothing safe to ask
+    assert build_near(rule, ["region=eu"]) is None  # the value itself is `region=eu`: nothing safe to ask
 
 
 @pytest.mark.parametrize(

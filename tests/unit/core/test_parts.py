@@ -22,7 +22,7 @@ def histogram(keys: list[int], buckets: int = 100) -> tuple[int, ...]:
 
 def sizes(keys: list[int], found: Statistics, limits: Limits = EVERY_CORE) -> list[int]:
     parts = plan(found, limits, columns=8, can_hash=False)
-    counts = Counter(parts.part_of(key) for key in keys)
+    counts = Counter(parts.find_part(key) for key in keys)
     return [counts[index] for index in range(len(parts.parts))]
 
 

@@ -44,7 +44,7 @@ def test_proof_is_the_same_after_it_was_written_and_read() -> None:
 
     assert parse(json.loads(json.dumps(document("t", found)))) == found
     assert found.open_segments.ids == (2,)
-    assert 2 not in found.proven()
+    assert 2 not in found.list_proven()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.safe_text import HIDDEN, UNREADABLE, of_message
+from hudi_reconcile.core.safe_text import HIDDEN, UNREADABLE, redact_message
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from hudi_reconcile.core.safe_text import HIDDEN, UNREADABLE, of_message
     ],
 )
 def test_value_that_a_message_quotes_is_cut_off_and_the_rest_is_told(reason: str) -> None:
-    said = of_message(reason)
+    said = redact_message(reason)
 
     assert "geheim" not in said
     assert len(said) > 8
@@ -49,30 +49,31 @@ def test_value_that_a_message_quotes_is_cut_off_and_the_rest_is_told(reason: str
     ],
 )
 def test_message_of_names_and_grammar_is_told_whole(reason: str) -> None:
-    assert of_message(reason) == reason
+    assert redact_message(reason) == reason
 
 
 def test_column_that_is_not_there_is_named_whatever_the_engines_words_where_its_state_says_so() -> None:
     reason = 'Column "NO_SUCH" not found; SQL statement:'
 
-    assert of_message(reason, state="42S22") == reason
-    assert "NO_SUCH" not in of_message(reason, state="42000")
+    assert redact_message(reason, state="42S22") == reason
+    assert "NO_SUCH" not in redact_message(reason, state="42000")
 
 
 def test_snapshot_that_is_gone_is_told_as_that() -> None:
     assert (
-        of_message('ERROR: invalid snapshot identifier: "00-1"', state="22023") == "ERROR: invalid snapshot identifier"
+        redact_message('ERROR: invalid snapshot identifier: "00-1"', state="22023")
+        == "ERROR: invalid snapshot identifier"
     )
 
 
 @given(st.text(), st.sampled_from(["22P02", "22003", "23505", "P0001", "44000", "45000"]))
 def test_state_of_a_data_exception_or_a_constraint_hides_the_whole_text(text: str, state: str) -> None:
-    assert of_message(text, state=state) in (UNREADABLE, HIDDEN)
+    assert redact_message(text, state=state) in (UNREADABLE, HIDDEN)
 
 
 def test_text_that_somebodys_own_function_raises_is_not_repeated() -> None:
     whole = "PSQLException: ERROR: geheim is odd\n  Where: PL/pgSQL function odd(text) line 1 at RAISE"
 
-    assert of_message("ERROR: geheim is odd", whole=whole) == HIDDEN
-    assert of_message("geheim", kind="java.sql.SQLIntegrityConstraintViolationException") == HIDDEN
-    assert of_message("geheim", kind="org.h2.jdbc.JdbcSQLDataException") == UNREADABLE
+    assert redact_message("ERROR: geheim is odd", whole=whole) == HIDDEN
+    assert redact_message("geheim", kind="java.sql.SQLIntegrityConstraintViolationException") == HIDDEN
+    assert redact_message("geheim", kind="org.h2.jdbc.JdbcSQLDataException") == UNREADABLE

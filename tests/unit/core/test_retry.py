@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.pull.retry import Passing, driver_reason, most_tries, of_state, of_text, table_wait_seconds
+from hudi_reconcile.core.pull.retry import (
+    Passing,
+    driver_reason,
+    judge_state,
+    judge_text,
+    most_tries,
+    table_wait_seconds,
+)
 
 SPARK = (
     "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 failed 3 times\n\tat x\n"
@@ -24,7 +31,7 @@ TEXTS = {
 
 @pytest.mark.parametrize(("text", "passing"), TEXTS.items())
 def test_failure_of_a_read_is_judged_by_its_innermost_cause(text: str, passing: Passing) -> None:
-    assert of_text(SPARK + text + "\n\tat org.postgresql.core.v3.QueryExecutorImpl.receive(Q.java:1)") is passing
+    assert judge_text(SPARK + text + "\n\tat org.postgresql.core.v3.QueryExecutorImpl.receive(Q.java:1)") is passing
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ def test_failure_of_a_read_is_judged_by_its_innermost_cause(text: str, passing: 
     ],
 )
 def test_failure_of_a_statement_is_judged_by_its_state(state: str | None, code: int | None, passing: Passing) -> None:
-    assert of_state(state, code) is passing
+    assert judge_state(state, code) is passing
 
 
 def test_what_stays_is_tried_once_and_what_ran_out_of_time_twice() -> None:

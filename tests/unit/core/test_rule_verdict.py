@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.rules.rules import Allow, Gx, NotNull, Rule, RuleSet, Severity, Waiver
-from hudi_reconcile.core.rules.verdict import Measured, RuleResult, Status, counts, judge_outcome, judge_rule, not_run
+from hudi_reconcile.core.rules.verdict import (
+    Measured,
+    RuleResult,
+    Status,
+    counts,
+    judge_outcome,
+    judge_rule,
+    report_unrun_rules,
+)
 
 RULE = Rule("r-1", NotNull("c"))
 TODAY = date(2026, 11, 21)
@@ -110,7 +118,7 @@ def test_outcome_is_unverified_over_drift_over_clean(found: list[RuleResult], fa
 def test_rules_of_a_table_that_could_not_be_asked_are_all_errors() -> None:
     rules = RuleSet("t", (RULE, replace(RULE, id="r-2")), (waiver(9),))
 
-    found = not_run(rules, "the lake is gone", "pull")
+    found = report_unrun_rules(rules, "the lake is gone", "pull")
 
     assert [(one.id, one.status, one.why) for one in found] == [
         ("r-1", "error", "the lake is gone"),

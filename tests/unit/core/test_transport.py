@@ -49,7 +49,7 @@ def test_warning_is_about_what_is_in_force_and_not_about_the_key() -> None:
     ],
 )
 def test_server_that_cannot_be_verified_is_told_how_it_could_be(reason: str) -> None:
-    assert "sslrootcert=PATH" in Transport("db", "verify-full").fix_of(reason)
-    assert "insecure: true" in Transport("db", "verify-full").fix_of(reason)
-    assert Transport("db", "verify-full").fix_of("Connection refused") == ""
-    assert "remove insecure" in Transport("db", None).fix_of("server requested a cleartext password")
+    assert "sslrootcert=PATH" in Transport("db", "verify-full").advise(reason)
+    assert "insecure: true" in Transport("db", "verify-full").advise(reason)
+    assert Transport("db", "verify-full").advise("Connection refused") == ""
+    assert "remove insecure" in Transport("db", None).advise("server requested a cleartext password")

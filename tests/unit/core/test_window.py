@@ -10,7 +10,7 @@ from hudi_reconcile.core.pull.cursor import (
     Mark,
     Order,
     Window,
-    bound_for,
+    cut_bound,
     full_window,
     is_empty,
     next_checkpoint,
@@ -46,14 +46,14 @@ def test_bound_stands_in_the_watermarks_own_clock_and_precision(
 ) -> None:
     utc = micros("2026-03-01T23:30:59.123456")
 
-    found = bound_for(kind, utc, zone_offset_micros=offset_hours * HOUR, precision=precision)
+    found = cut_bound(kind, utc, zone_offset_micros=offset_hours * HOUR, precision=precision)
 
     assert found == micros(expected)
 
 
 def test_bound_before_1970_is_cut_downwards_too() -> None:
-    assert bound_for(Kind.TIMESTAMP, -1, zone_offset_micros=0, precision=0) == -1_000_000
-    assert bound_for(Kind.DATE, -1, zone_offset_micros=0, precision=None) == -24 * HOUR
+    assert cut_bound(Kind.TIMESTAMP, -1, zone_offset_micros=0, precision=0) == -1_000_000
+    assert cut_bound(Kind.DATE, -1, zone_offset_micros=0, precision=None) == -24 * HOUR
 
 
 AT = Order(("at",))
@@ -125,6 +125,6 @@ def test_watermark_is_told_as_iso_text(kind: Kind, at: str, text: str) -> None:
 
 @pytest.mark.parametrize("digits", [7, 9])
 def test_column_of_nanoseconds_has_a_bound_of_whole_microseconds(digits: int) -> None:
-    bound = bound_for(Kind.TIMESTAMP, 1_717_200_000_000_001, zone_offset_micros=0, precision=digits)
+    bound = cut_bound(Kind.TIMESTAMP, 1_717_200_000_000_001, zone_offset_micros=0, precision=digits)
 
     assert (bound, type(bound)) == (1_717_200_000_000_001, int)

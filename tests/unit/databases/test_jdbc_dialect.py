@@ -53,7 +53,7 @@ ZONED = Column("zoned", Kind.TIMESTAMPTZ, "TIMESTAMP WITH TIME ZONE", precision=
 def test_type_that_a_driver_reports_becomes_its_kind(
     dialect: GenericDialect, code: int, type_name: str, digits: int | None, kind: Kind
 ) -> None:
-    column = dialect.column_of(Reported("c", code, type_name, None, digits))
+    column = dialect.describe_column(Reported("c", code, type_name, None, digits))
 
     assert column.kind is kind
     assert (column.why != "") == (kind is Kind.OTHER)
@@ -64,7 +64,7 @@ def test_type_that_a_driver_reports_becomes_its_kind(
     [(38, 10, Kind.DECIMAL), (39, 0, Kind.NUMBER), (5, 6, Kind.NUMBER), (0, 0, Kind.NUMBER)],
 )
 def test_decimal_is_typed_only_where_a_lake_decimal_holds_every_digit(size: int, digits: int, kind: Kind) -> None:
-    column = UNKNOWN.column_of(Reported("c", 3, "DECIMAL", size, digits))
+    column = UNKNOWN.describe_column(Reported("c", 3, "DECIMAL", size, digits))
 
     assert (column.kind, column.precision, column.scale) == (
         (kind, size, digits) if kind is Kind.DECIMAL else (kind, None, None)
@@ -95,8 +95,8 @@ def test_watermark_is_spelled_as_the_product_reads_it(dialect: GenericDialect, c
 
 
 def test_what_jdbc_cannot_hand_over_typed_is_read_as_the_databases_own_text() -> None:
-    number = DERBY.column_of(Reported("n", 3, "DECIMAL", 40, 2))
-    xml = DERBY.column_of(Reported("x", 2009, "XML"))
+    number = DERBY.describe_column(Reported("n", 3, "DECIMAL", 40, 2))
+    xml = DERBY.describe_column(Reported("x", 2009, "XML"))
     key = Column("k", Kind.OWN_TEXT, "VARBINARY(8)", native="bytes")
 
     assert DERBY.read(number) == 'trim(cast("n" as char(40)))'
@@ -110,15 +110,15 @@ def test_what_jdbc_cannot_hand_over_typed_is_read_as_the_databases_own_text() ->
 
 
 def test_values_that_the_way_through_jdbc_alters_are_tested_for_and_never_cut_in_silence() -> None:
-    nanos = H2.column_of(Reported("at", 93, "TIMESTAMP", 29, 9))
-    unknown = UNKNOWN.column_of(Reported("x", 1111, "SOMETHING"))
+    nanos = H2.describe_column(Reported("at", 93, "TIMESTAMP", 29, 9))
+    unknown = UNKNOWN.describe_column(Reported("x", 1111, "SOMETHING"))
 
-    assert 'cast("at" as timestamp(6))' in (H2.uncarried(nanos) or "")
-    assert 'cast("at" as timestamp(6))' not in (H2.uncarried(AT) or "")
-    assert "date '1582-10-15'" in (UNKNOWN.uncarried(DAY) or "")
-    assert UNKNOWN.uncarried(unknown) == 'char_length(cast("x" as varchar(4000))) >= 4000'
-    assert UNKNOWN.uncarried(Column("i", Kind.INTEGER, "INTEGER")) is None
-    assert DERBY.uncarried(DAY) is None
+    assert 'cast("at" as timestamp(6))' in (H2.find_uncarried(nanos) or "")
+    assert 'cast("at" as timestamp(6))' not in (H2.find_uncarried(AT) or "")
+    assert "date '1582-10-15'" in (UNKNOWN.find_uncarried(DAY) or "")
+    assert UNKNOWN.find_uncarried(unknown) == 'char_length(cast("x" as varchar(4000))) >= 4000'
+    assert UNKNOWN.find_uncarried(Column("i", Kind.INTEGER, "INTEGER")) is None
+    assert DERBY.find_uncarried(DAY) is None
 
 
 def test_every_known_product_names_its_driver_and_unknown_ones_ask_for_it() -> None:

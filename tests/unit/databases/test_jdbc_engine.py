@@ -130,7 +130,7 @@ def test_product_that_was_never_run_is_asked_how_it_limits_rows_whatever_its_doc
 
     found.describe(TableRequest(name="t", table="orders"))
 
-    assert found.dialect.limited("select a", 5) == FORMS[understood]
+    assert found.dialect.limit_rows("select a", 5) == FORMS[understood]
 
 
 def test_form_that_a_product_takes_without_limiting_rows_is_none() -> None:
@@ -139,7 +139,7 @@ def test_form_that_a_product_takes_without_limiting_rows_is_none() -> None:
 
     found.describe(TableRequest(name="t", table="orders"))
 
-    assert found.dialect.limited("select a", 5) == "select a"
+    assert found.dialect.limit_rows("select a", 5) == "select a"
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -148,11 +148,11 @@ def test_form_is_relied_on_only_once_a_table_of_more_rows_than_one_has_shown_tha
     found = engine(database, "jdbc:sap:x", driver="a.Driver")
 
     found.describe(TableRequest(name="t", table="orders"))
-    by_few = found.dialect.limited("select a", 5)
+    by_few = found.dialect.limit_rows("select a", 5)
     database.rows_ = 2
     found.describe(TableRequest(name="t", table="orders"))
 
-    assert (by_few, found.dialect.limited("select a", 5)) == ("select a", "select a limit 5")
+    assert (by_few, found.dialect.limit_rows("select a", 5)) == ("select a", "select a limit 5")
 
 
 @pytest.mark.parametrize(("refuses", "has_hash"), [("\0", True), ("ora_hash", False)])

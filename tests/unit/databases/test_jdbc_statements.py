@@ -47,7 +47,7 @@ def statements(name: str) -> Iterator[str]:
     """One of every kind that reads a table."""
     dialect = GenericDialect(product(name))
     # xmlserialize(content …), which Oracle demands, is beyond the grammar.
-    table = tuple(dialect.column_of(one) for one in COLUMNS if (name, one.name) != ("oracle", "doc"))
+    table = tuple(dialect.describe_column(one) for one in COLUMNS if (name, one.name) != ("oracle", "doc"))
     columns = {column.name: column for column in table}
     key = tuple(columns[one] for one in KEY)
     low, high = Edge(Mark(SECOND, 3)), Edge(Mark(2 * SECOND), inclusive=True)
@@ -105,7 +105,7 @@ def test_statements_to_db2_and_sap_hana_are_read_by_another_grammar(name: str, g
 @pytest.mark.parametrize("name", [*GRAMMARS, *MORE_GRAMMARS])
 def test_rows_of_every_product_are_limited_in_its_own_words(name: str) -> None:
     dialect = GenericDialect(product(name))
-    sql = dialect.limited('select "a" from t order by "a"', 5)
+    sql = dialect.limit_rows('select "a" from t order by "a"', 5)
 
     assert sql != 'select "a" from t order by "a"'
     if name in MORE_GRAMMARS:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.evidence.copies import copy_runs, fetch_runs, place_of
+from hudi_reconcile.evidence.copies import copy_runs, fetch_runs, find_place
 from hudi_reconcile.evidence.files import EvidenceError
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
@@ -37,7 +37,7 @@ def reports(tmp_path: Path) -> Path:
 
 
 def test_runs_and_log_are_copied_once_and_the_copies_verify_like_the_runs(reports: Path, tmp_path: Path) -> None:
-    place = place_of(f"file://{tmp_path}/far/away")
+    place = find_place(f"file://{tmp_path}/far/away")
     first = leave_run(reports, 1)
     assert copy_runs(reports, place) == (first,)
     second = leave_run(reports, 2)
@@ -51,7 +51,7 @@ def test_runs_and_log_are_copied_once_and_the_copies_verify_like_the_runs(report
 
 
 def test_run_whose_copy_was_cut_off_is_copied_again(reports: Path, tmp_path: Path) -> None:
-    place = place_of(f"file://{tmp_path}/far")
+    place = find_place(f"file://{tmp_path}/far")
     run_id = leave_run(reports, 1)
     copy_runs(reports, place)
     (tmp_path / "far" / run_id / "result.json").unlink()
@@ -62,7 +62,7 @@ def test_run_whose_copy_was_cut_off_is_copied_again(reports: Path, tmp_path: Pat
 
 
 def test_copy_that_was_changed_in_the_store_is_a_flaw(reports: Path, tmp_path: Path) -> None:
-    place = place_of(f"file://{tmp_path}/far")
+    place = find_place(f"file://{tmp_path}/far")
     run_id = leave_run(reports, 1)
     copy_runs(reports, place)
     (tmp_path / "far" / run_id / "report.html").write_text("<p>forged</p>")
@@ -75,7 +75,7 @@ def test_copy_that_was_changed_in_the_store_is_a_flaw(reports: Path, tmp_path: P
 def test_log_that_another_reports_copied_or_that_holds_lines_lost_here_stays_as_it_is(
     reports: Path, tmp_path: Path
 ) -> None:
-    place = place_of(f"file://{tmp_path}/far")
+    place = find_place(f"file://{tmp_path}/far")
     leave_run(reports, 1)
     leave_run(reports, 2)
     copy_runs(reports, place)
@@ -97,8 +97,8 @@ def test_store_that_cannot_be_written_is_named_without_its_address(reports: Path
     (tmp_path / "far").write_text("a file in the way")
 
     with pytest.raises(EvidenceError, match=r"outputs\.copy_to") as raised:
-        copy_runs(reports, place_of(f"file://{tmp_path}/far/away"))
+        copy_runs(reports, find_place(f"file://{tmp_path}/far/away"))
 
     assert str(tmp_path) not in raised.value.message
     with pytest.raises(EvidenceError):
-        place_of("nothing://x/y")
+        find_place("nothing://x/y")

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from hudi_reconcile.core.rules.verdict import RuleResult
 from hudi_reconcile.evidence.history import UNREADABLE, history
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.report.page.trend import as_history_line
+from hudi_reconcile.report.page.trend import build_history_line
 from hudi_reconcile.report.text import past_tables_text
 
 RunWriter = Callable[..., str]
@@ -75,7 +75,7 @@ def test_line_of_the_history_says_of_a_table_what_the_run_itself_says_in_its_tre
     (run,) = history(store)
 
     (told,) = run.document["tables"]
-    assert as_history_line(document)["tables"] == [told]
+    assert build_history_line(document)["tables"] == [told]
     assert (told["applied_before"], told["plan_id"], told["open_rules"]) == (2, "p", 1)
 
 

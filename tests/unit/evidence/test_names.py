@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.evidence.run_folder import is_run_id, run_id_at, table_folder
+from hudi_reconcile.evidence.run_folder import build_run_id, is_run_id, table_folder
 
 TENTH_OF_A_SECOND = 100_000
 MICROS = st.integers(min_value=0, max_value=4_000_000_000_000_000)
@@ -17,14 +17,14 @@ SAFE = set(string.ascii_letters + string.digits + "_.-")
 
 @given(MICROS, st.integers(min_value=0), st.integers(min_value=0))
 def test_run_ids_of_later_runs_sort_later(now: int, first: int, second: int) -> None:
-    earlier, later = run_id_at(now, first), run_id_at(now + TENTH_OF_A_SECOND, second)
+    earlier, later = build_run_id(now, first), build_run_id(now + TENTH_OF_A_SECOND, second)
 
     assert earlier < later
     assert is_run_id(earlier)
 
 
 def test_run_id_shows_the_utc_second_and_ends_in_hex() -> None:
-    assert run_id_at(1_795_267_576_250_000, 0xA1C) == "20261121T132616Z-400a1c"
+    assert build_run_id(1_795_267_576_250_000, 0xA1C) == "20261121T132616Z-400a1c"
 
 
 @pytest.mark.parametrize("text", ["latest", "../20261121T132616Z-3f9a1c", "20261121T132616Z-3f9a1c\n", ""])

@@ -18,7 +18,7 @@ from hudi_reconcile.lake.changes.read_points import (
     is_compaction,
     is_plain,
     is_service,
-    looks_of,
+    list_looks,
     parse_commit,
     read_each,
 )
@@ -75,9 +75,9 @@ def test_rows_before_a_commit_are_read_as_of_whatever_was_done_last_before_it() 
     clustering = "20260101000005000"
 
     done = [first.instant.requested, clustering, second.instant.requested]
-    found = list(looks_of([first, second], done, None))
+    found = list(list_looks([first, second], done, None))
 
-    assert next(looks_of([first], done, "20251201000000000")) == ("20251231235959999", "", "a", 0, BEFORE)
+    assert next(list_looks([first], done, "20251201000000000")) == ("20251231235959999", "", "a", 0, BEFORE)
     assert found == [
         (first.instant.requested, "", "a", 0, AFTER),
         (clustering, "", "b", 1, BEFORE),
@@ -90,7 +90,7 @@ def test_commit_whose_forerunner_is_archived_is_not_held_against_an_older_one_th
     savepoint, archived = "20260101000001000", "20260101000005000"
 
     for done, moment in (([savepoint], "20260101000009999"), ([savepoint, "20260101000008000"], "20260101000008000")):
-        first, _ = looks_of([commit], [*done, commit.instant.requested], archived)
+        first, _ = list_looks([commit], [*done, commit.instant.requested], archived)
         assert first == (moment, "", "a", 0, BEFORE)
 
 

@@ -15,8 +15,8 @@ from hudi_reconcile.lake.lease import (
     Claim,
     Holder,
     Lease,
-    claim_on,
     claim_on_damaged,
+    decide_claim,
     inherit_lease,
     is_alive,
     lease_path,
@@ -49,7 +49,7 @@ def test_claim_follows_life_on_this_host_and_time_elsewhere(
     state: str,
     claim: Claim,
 ) -> None:
-    assert claim_on(lease, ME, now_ms=now_ms, is_alive=state == "runs") is claim
+    assert decide_claim(lease, ME, now_ms=now_ms, is_alive=state == "runs") is claim
 
 
 def test_lease_speaks_of_a_dead_ones_instants_too_until_they_are_rolled_back() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import CompareSettings, Covered, Unverified
-from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, not_compared
+from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, list_not_compared
 from tests.unit.report.stories import APART, ITEMS, run_of
 
 WHOLE = replace(ITEMS, whole=True)
@@ -18,7 +18,7 @@ WHOLE = replace(ITEMS, whole=True)
 
 def lines(table: TableResult, command: str = "sweep") -> tuple[str, ...]:
     run = run_of(command, table)
-    return not_compared(run, run["tables"][0])
+    return list_not_compared(run, run["tables"][0])
 
 
 def test_nothing_was_left_out_of_a_whole_comparison_of_all_columns() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.report.page.trend import MOST_POINTS, NOTHING, as_history_line, build_trend
+from hudi_reconcile.report.page.trend import MOST_POINTS, NOTHING, build_history_line, build_trend
 from tests.unit.report.stories import all_stories, earlier, past_run
 
 
@@ -109,7 +109,7 @@ def test_only_the_newest_comparisons_are_shown_and_other_tables_are_not() -> Non
 def test_result_stands_in_its_own_trend_as_it_will_in_the_history() -> None:
     run = all_stories()["drift"].run
 
-    (one,) = as_history_line(run)["tables"]
+    (one,) = build_history_line(run)["tables"]
 
     assert (sum(one["findings"].values()), one["applied"], one["whole"]) == (
         9,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark.scratch import PREFIX, make_scratch, scratch_folder
-from hudi_reconcile.spark.settings import as_properties
+from hudi_reconcile.spark.settings import write_properties
 
 # Says where its folder is, then waits; `child` holds the lock too, as the JVM does.
 HOLDER = """
@@ -145,7 +145,7 @@ def _joined(value: str) -> str:
 
 @given(st.dictionaries(st.from_regex(r"spark\.[a-z.]{1,9}", fullmatch=True), st.text(), max_size=4))
 def test_settings_come_out_of_a_properties_file_as_they_went_in(settings: dict[str, str]) -> None:
-    text = as_properties(settings)
+    text = write_properties(settings)
 
     assert text.isascii()
     assert len(text.splitlines()) == len(settings)

@@ -9,7 +9,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.sql.dialect import Dialect
-from hudi_reconcile.sql.reads import keys_predicate, without_keys
+from hudi_reconcile.sql.reads import hide_keys, keys_predicate
 
 ID = Column("id", Kind.INTEGER, "bigint", bits=64)
 CODE = Column("code", Kind.TEXT, "varchar")
@@ -91,4 +91,4 @@ def test_number_that_is_none_is_never_sent(column: Column) -> None:
 def test_statement_is_logged_without_its_keys_even_where_a_key_looks_like_the_mark() -> None:
     test = keys_predicate(postgres, (CODE,), [("secret",), ("/* end of keys */ secret",)])
 
-    assert without_keys(f"select count(*) from t where ({test})") == "select count(*) from t where (/* keys */)"
+    assert hide_keys(f"select count(*) from t where ({test})") == "select count(*) from t where (/* keys */)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.sql.user_columns import cast_types, find_compared_columns
-from hudi_reconcile.sql.user_sql import predicate_fault, query_fault, tables, with_schemas
+from hudi_reconcile.sql.user_sql import add_schemas, predicate_fault, query_fault, tables
 
 POSTGRES = r"""
 amount > 10 and created_at >= now() - interval '1 day'
@@ -223,7 +223,7 @@ def test_tables_without_a_schema_get_theirs_and_not_a_letter_else_changes() -> N
     assert [one.text for one in found if one.is_bare] == ["base", "orders", '"Items"', "Base"]
     assert [one.text for one in found if not one.is_bare] == ["s.z"]
     schemas = {"base": '"p"', "orders": '"q"', '"Items"': '"p"'}
-    assert with_schemas(query, found, schemas) == (
+    assert add_schemas(query, found, schemas) == (
         'with c as (select 1 from "p".base -- orders\n) select "Items".a, \'orders\' from "q".orders o join "p"."Items" i using '
         "(x), s.z, lateral f(o.a) g, c where a in (select b from Base)"
     )

@@ -71,9 +71,9 @@ def test_watermark_of_any_text_is_that_text_to_the_database_or_is_refused(
 ) -> None:
     if "\\" in text or not text.isprintable() or not text:
         with pytest.raises(RefusedError):
-            windows.at_predicate(dialect, Order(("at",)), {"at": TEXT}, text)
+            windows.equal_predicate(dialect, Order(("at",)), {"at": TEXT}, text)
         return
-    said = windows.at_predicate(dialect, Order(("at",)), {"at": TEXT}, text)
+    said = windows.equal_predicate(dialect, Order(("at",)), {"at": TEXT}, text)
     found = sqlglot.parse_one(f"select 1 from t where {said}", read=reader)
 
     assert [(one.name, one.is_string) for one in found.find_all(exp.Literal)] == [("1", False), (text, True)]

@@ -26,7 +26,7 @@ from hudi_reconcile.core.rules.rules import (
     Unique,
     ValueRange,
 )
-from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals, not_run
+from hudi_reconcile.core.rules.verdict import FailedKeys, Measured, Totals, report_unrun_rules
 from hudi_reconcile.core.tables.masking import Masking
 from hudi_reconcile.ports import Frame, KeysTarget
 from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, check
@@ -153,7 +153,7 @@ def test_rule_on_a_column_that_is_shown_tells_its_values() -> None:
 
 
 def test_rules_of_a_table_that_could_not_be_asked_tell_no_value_of_their_own() -> None:
-    (found,) = not_run(RuleSet("t", (Rule("r", InSet("v", SECRETS)),)), "the lake is gone", "pull")
+    (found,) = report_unrun_rules(RuleSet("t", (Rule("r", InSet("v", SECRETS)),)), "the lake is gone", "pull")
 
     assert (found.status, found.what) == ("error", "v is one of 3 values")
 

@@ -67,7 +67,7 @@ def test_drift_of_other_partitions_in_the_same_segments_is_not_judged() -> None:
 
     assert kinds(done.result) == {"regressed": 1}
     assert done.draft is not None
-    assert done.draft.required(PART) == "partitions 0"
+    assert done.draft.find_requirement(PART) == "partitions 0"
     assert {row["key"] for row in world.disk["findings"]} == {(3,)}
 
 
