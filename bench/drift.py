@@ -25,7 +25,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.sweep.segments import choose
 from hudi_reconcile.core.tables.values import READ_SEQ
-from hudi_reconcile.evidence.files import spark_address, tree_hashes
+from hudi_reconcile.evidence.files import build_spark_address, hash_tree
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.stages.apply.apply import apply
@@ -113,12 +113,12 @@ def found_by(swept: Swept) -> dict[str, int]:
 
 def leave(swept: Swept, folder: Path) -> tuple[Plan, str]:
     """The plan with its files, as a sweep leaves them, and where they are."""
-    swept.save(spark_address(folder))
+    swept.save(build_spark_address(folder))
     if swept.draft is None:
         raise RuntimeError(f"no plan: {swept.result.outcome}, {swept.result.unverified}")
-    named = tree_hashes(folder).items()
+    named = hash_tree(folder).items()
     files = {f"findings/{name}": digest for name, digest in named if not name.startswith(("_", "."))}
-    return replace(swept.draft, files=files), spark_address(folder)
+    return replace(swept.draft, files=files), build_spark_address(folder)
 
 
 def apply_seconds(world: World, table: TableConfig, swept: Swept, folder: Path) -> float:

@@ -26,7 +26,7 @@ import shop
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.jobs import build_job, build_table_request
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.pull.cursor import Mark, next_checkpoint, next_window, rank
+from hudi_reconcile.core.pull.cursor import Mark, build_next_window, choose_next_checkpoint, rank
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
 from hudi_reconcile.demo.postgres import run_postgres
@@ -240,9 +240,9 @@ def ours(world: World, table: TableConfig) -> Poller:
     def read(connection: Any) -> list[tuple[int, int]]:
         nonlocal reached
         bound = watermark.bound(engine.moment(), lambda _: 0)
-        where = windows.window_predicate(engine.dialect, next_window(watermark.order, reached, bound), columns)
+        where = windows.window_predicate(engine.dialect, build_next_window(watermark.order, reached, bound), columns)
         found = connection.execute(select + (where or "true")).fetchall()
-        reached = next_checkpoint(reached, max((Mark(row[2], row[3]) for row in found), default=None, key=rank))
+        reached = choose_next_checkpoint(reached, max((Mark(row[2], row[3]) for row in found), default=None, key=rank))
         return [(row[0], row[1]) for row in found]
 
     return Poller(f"{table.name}, polled", read)

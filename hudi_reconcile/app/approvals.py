@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hudi_reconcile.app.host import actor, hides_user
+from hudi_reconcile.app.host import find_actor, hides_user
 from hudi_reconcile.app.store import open_store
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
@@ -17,7 +17,7 @@ from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.evidence.run_folder import RESULT_FILE
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals, is_own_sweep, list_misowned, refuse_edited
+from hudi_reconcile.evidence.trust import is_own_sweep, list_approvals, list_misowned, refuse_edited
 
 if TYPE_CHECKING:  # whoever looks at a plan waits for no database driver and no Spark
     from hudi_reconcile.app.table_work import TableRun
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # whoever looks at a plan waits for no database driver and no
 
 def read_duties(one: TableRun, plan: Plan) -> Duties:
     """Who planned and who applies. Raises UsageError for a name that is none."""
-    applier = actor(os.environ)
+    applier = find_actor(os.environ)
     here = plan.run_id == one.folder.run_id
     return Duties(applier if here else find_planner(one.store, plan.run_id), applier, *require_separation(one.table))
 
@@ -59,7 +59,7 @@ def check_duties(one: TableRun, plan: Plan) -> Mapping[str, str]:
         return people
     if duties.by_login:
         duties = _add_file_owners(one, plan, duties)
-    given = find_approval(plan, approvals(one.store.reports, one.store.keys), duties)
+    given = find_approval(plan, list_approvals(one.store.reports, one.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 
 
@@ -93,7 +93,7 @@ def plan_approvals(config: Config | None, plans: Sequence[Document]) -> Mapping[
         return {}
     try:
         store = open_store(config, os.environ)
-        said, why = list(approvals(store.reports, store.keys)), ""
+        said, why = list(list_approvals(store.reports, store.keys)), ""
     except ReconcileError as error:
         said, why = [], error.message
     return {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from hudi_reconcile.app.approvals import find_planner, require_separation
 from hudi_reconcile.app.commands import PlanFile, read_plans
-from hudi_reconcile.app.host import HostClock, actor, hides_user, utc_text
+from hudi_reconcile.app.host import HostClock, find_actor, hides_user, write_utc
 from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.outputs import deliver, name_datasets
 from hudi_reconcile.app.run import Call, Finished, describe_maker, finish
@@ -60,7 +60,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     own where that cannot count, HiddenUserError in a user namespace where user ids have to differ, UsageError for a name
     that is none; nothing is left then.
     """
-    clock, who = HostClock(), actor(os.environ, name)
+    clock, who = HostClock(), find_actor(os.environ, name)
     now = clock.utc_micros()
     store = open_store(call.config, os.environ)
     for table in call.tables:
@@ -79,7 +79,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         provenance = describe_maker(call, who, folder)
         trust = sentences(call.config)
         result = RunResult(
-            folder.run_id, APPROVE, utc_text(now), utc_text(clock.utc_micros()), results, provenance, trust
+            folder.run_id, APPROVE, write_utc(now), write_utc(clock.utc_micros()), results, provenance, trust
         )
         final = finish(store, folder, result)
     said = deliver(call.config.outputs, run_document(result), os.environ, name_datasets(call.config, call.tables))
@@ -87,7 +87,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
 
 
 def _describe_approval(plan: Plan, who: Actor, now_micros: int) -> TableResult:
-    at = utc_text(now_micros)
+    at = write_utc(now_micros)
     word = Approved(plan.plan_id, plan.run_id, plan.upserts, plan.deletes, who.name, who.login, at, who.uid)
     return TableResult(
         plan.table,

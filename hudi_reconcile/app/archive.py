@@ -20,19 +20,19 @@ from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, compare_findings
 from hudi_reconcile.evidence.files import replace_file
-from hudi_reconcile.evidence.findings import chosen_kinds, chosen_reasons, read_findings, read_uncorrected
-from hudi_reconcile.evidence.history import PastRun, history
+from hudi_reconcile.evidence.findings import choose_kinds, choose_reasons, read_findings, read_uncorrected
+from hudi_reconcile.evidence.history import PastRun, list_history
 from hudi_reconcile.evidence.run_folder import (
     FINDINGS_FOLDER,
     REPORT_FILE,
     RESULT_FILE,
     UNCORRECTED_FOLDER,
-    table_folder,
+    name_table_folder,
 )
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, read_plan
 from hudi_reconcile.evidence.verify import Verified, verify
-from hudi_reconcile.report.words.scope import unlisted_reasons
-from hudi_reconcile.report.words.verdict import reasons as reasons_of
+from hudi_reconcile.report.words.scope import explain_unlisted
+from hudi_reconcile.report.words.verdict import list_reasons as reasons_of
 
 Document = Mapping[str, Any]
 AskLake = Callable[[Document], Mapping[str, Document]]  # a run's result to what the lake tells, by table
@@ -93,7 +93,7 @@ class Room:
             RefusedError: the files are not what the audit log has of them.
             EvidenceError: the files are not what the result says; may come while reading.
         """
-        wanted = chosen_kinds(kinds)
+        wanted = choose_kinds(kinds)
         run_id = self.store.resolve(run, commands=COMPARED)
         chosen = select_tables(self.store.result(run_id), tables)
         self._refuse_changed(run_id, chosen, FINDINGS_FOLDER)
@@ -110,7 +110,7 @@ class Room:
             RefusedError: the files are not what the audit log has of them.
             EvidenceError: the files are not what the result says; may come while reading.
         """
-        wanted, why = chosen_kinds(kinds), chosen_reasons(reasons)
+        wanted, why = choose_kinds(kinds), choose_reasons(reasons)
         run_id = self.store.resolve(run, commands=APPLIED)
         document = self.store.result(run_id)
         chosen = [table for table in select_tables(document, tables) if table.get("uncorrected") is not None]
@@ -120,7 +120,7 @@ class Room:
                 fix="name a run that applied a plan: hudi-reconcile history",
             )
         self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
-        warnings = [f"{one['name']}: {said}" for one in chosen for said in unlisted_reasons(document, one)]
+        warnings = [f"{one['name']}: {said}" for one in chosen for said in explain_unlisted(document, one)]
         without = [one for one in select_tables(document, tables) if one not in chosen]
         warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
         return FoundFindings(run_id, self._read_left_rows(run_id, chosen, wanted, why), tuple(warnings))
@@ -182,10 +182,10 @@ class Room:
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
         """The runs, newest first; one whose result is not what the audit log has of it is listed with that."""
-        return history(self.store, tables=tables)
+        return list_history(self.store, tables=tables)
 
     def _refuse_changed(self, run_id: str, tables: Sequence[Document], folder: str) -> None:
-        shown = tuple(f"{table_folder(one['name'])}/{folder}/" for one in tables)
+        shown = tuple(f"{name_table_folder(one['name'])}/{folder}/" for one in tables)
         self.store.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
     def _read_left_rows(
@@ -239,7 +239,7 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
         RefusedError: the files are not what the audit log has of them.
         EvidenceError: the files are not what the results say; may come while reading.
     """
-    wanted = chosen_kinds(kinds)
+    wanted = choose_kinds(kinds)
     first, second = (store.resolve(run, commands=COMPARED) for run in pair)
     for run in (first, second):
         store.refuse_changed(run, is_shown=_is_shown)

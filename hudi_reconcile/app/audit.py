@@ -14,20 +14,20 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 from hudi_reconcile.app.connections import hold_session, open_world
-from hudi_reconcile.app.host import HostClock, actor, utc_text
+from hudi_reconcile.app.host import HostClock, find_actor, write_utc
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.app.store import open_key_ring, open_store, read_key_ring
 from hudi_reconcile.config.fields import format_duration
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, missing_key_error, read_links
+from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, build_missing_key_error, read_links
 from hudi_reconcile.evidence.copies import fetch_runs, find_place
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.purge import Old, old_runs, purge
+from hudi_reconcile.evidence.purge import Old, find_old_runs, purge
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Flaw, Verified, verify
-from hudi_reconcile.lake.timeline import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, labelled_commits
+from hudi_reconcile.lake.timeline import HEAD, KIND, PLAN, RUN, SWEEP, UNDO, Labelled, list_labelled_commits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +50,22 @@ def run_purge(config: Config, older_than: timedelta | None, *, do: bool) -> Purg
     age = _age(config, older_than)
     store, now = open_store(config, os.environ), HostClock().utc_micros()
     before = now - age // timedelta(microseconds=1)
-    old = old_runs(store, before)
+    old = find_old_runs(store, before)
     head = None
     if do:
-        who = actor(os.environ)
+        who = find_actor(os.environ)
         facts = {
             "outcome": "purged",
             "exit_code": 0,
-            "started_utc": utc_text(now),
-            "ended_utc": utc_text(now),
+            "started_utc": write_utc(now),
+            "ended_utc": write_utc(now),
             "by": who.name,
             "login": who.login,
             "uid": who.uid,
             "older_than": format_duration(age),
         }
         head = purge(store, old, facts)
-    return Purged(old, age, utc_text(before), head)
+    return Purged(old, age, write_utc(before), head)
 
 
 def verify_copies(config: Config, published: str | None, key_file: Path | None) -> Verified:
@@ -136,7 +136,7 @@ def list_lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[Lak
             _commit(table.name, one, runs, heads)
             for table in call.tables
             if world.edges(table).lake.look() is not None
-            for one in labelled_commits(session.spark, table.lake.path)
+            for one in list_labelled_commits(session.spark, table.lake.path)
         )
 
 
@@ -157,7 +157,9 @@ def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping
     runs, heads = dict[str, int](), {FIRST_PREVIOUS: 0}
     for link in read_links(store.reports / AUDIT_FILE, store.keys):
         if link.unchecked:
-            raise missing_key_error(link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}")
+            raise build_missing_key_error(
+                link.sealed_by, store.keys, f"line {link.number} of {store.reports / AUDIT_FILE}"
+            )
         if is_verified and not link.is_genuine:
             continue
         if not is_verified and (link.flaws or link.record is None):

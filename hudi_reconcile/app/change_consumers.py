@@ -21,9 +21,9 @@ from hudi_reconcile.core.changes.consumers import (
     advance_position,
     check_name,
     check_place,
-    chunks_out,
+    count_chunks_out,
     cut_chunks,
-    deliveries,
+    list_deliveries,
     measure_lag,
     move_position,
 )
@@ -108,7 +108,7 @@ def _feed(config: Config | None, asked: ChangeQuery, place: _Place, deliver: Del
     cut = history.cut(commits)
     position = _place_consumer(asked, place, commits, cut)
     span = select_span(position.instant or EARLIEST, asked.end, commits, cut)
-    for after, upto in deliveries(position, advance_position(span.upto, commits)):
+    for after, upto in list_deliveries(position, advance_position(span.upto, commits)):
         found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
         if place.feeding.in_chunks:
             _deliver_chunks(found, place, replace(position, pending=upto), deliver)
@@ -123,7 +123,7 @@ def _deliver_chunks(found: Answered, place: _Place, position: ConsumerPosition, 
     """Deliver what is not out yet, and note each chunk that is."""
     counts = found.counts()
     rows = sum(counts)
-    done, chunk_rows = chunks_out(position, str(position.pending), rows)
+    done, chunk_rows = count_chunks_out(position, str(position.pending), rows)
     chunks = cut_chunks(counts, chunk_rows)
     for number, chunk in enumerate(chunks[done:], start=done):
         place.write(replace(position, progress=Progress(number, chunk_rows, rows)))

@@ -34,7 +34,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.tables import TableConfig, build_default_table
-from hudi_reconcile.core.changes.consumers import Chunk, delivery_options
+from hudi_reconcile.core.changes.consumers import Chunk, name_delivery_options
 from hudi_reconcile.core.changes.queries import (
     LOG_READERS,
     QUERY_TYPES,
@@ -43,7 +43,7 @@ from hudi_reconcile.core.changes.queries import (
     QueryType,
     read_correction_origin,
 )
-from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Span, instant_text, is_shorter, select_span
+from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Span, is_shorter, read_instant, select_span
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import LakeTable
 from hudi_reconcile.evidence.run_folder import is_run_id
@@ -83,14 +83,14 @@ class ChangeQuery:
     @property
     def fed(self) -> str:
         """What a consumer of it is fed with."""
-        return delivery_options(
+        return name_delivery_options(
             self.kind, corrections_only=self.corrections_only, merge=self.merge, soft_deletes=self.soft_deletes
         )
 
     @staticmethod
     def of(table: TableConfig, kind: QueryType, start: str, end: str) -> ChangeQuery:
         """The query, its ends checked before Spark is started. Raises UsageError for what is no instant."""
-        ends = instant_text(start, "--from"), instant_text(end, "--to")
+        ends = read_instant(start, "--from"), read_instant(end, "--to")
         return ChangeQuery(table, kind, *ends, in_utc=ends != (start.strip(), end.strip()))
 
 

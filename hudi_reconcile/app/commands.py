@@ -11,27 +11,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hudi_reconcile.app.approvals import add_people, check_duties
-from hudi_reconcile.app.jobs import build_job, proof_request, read_duty
+from hudi_reconcile.app.jobs import build_job, read_duty, request_proof
 from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, open_quarantine
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import open_store, plan_document, select_tables
 from hudi_reconcile.app.table_work import TableRun, describe_part_failure
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import STOPS, LakeError, ReconcileError, RefusedError, UsageError
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.plan import plan as plans
 from hudi_reconcile.core.plan.apply_outcome import ERROR, REFUSED, count_untouched
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure, Unverified
-from hudi_reconcile.core.result_queries import result_without_plan, unjudged_rows
+from hudi_reconcile.core.result_queries import list_unjudged_rows, restore_result_without_plan
 from hudi_reconcile.core.rules.rules import RuleSet
 from hudi_reconcile.core.rules.verdict import report_unrun_rules
 from hudi_reconcile.core.sweep import coverage
-from hudi_reconcile.core.sweep.proof import document as proof_document
+from hudi_reconcile.core.sweep.proof import write_proof_document as proof_document
 from hudi_reconcile.core.sweep.segments import share_seconds
-from hudi_reconcile.evidence.files import spark_address, tree_hashes
-from hudi_reconcile.evidence.history import known_columns, past_coverage, past_proof
+from hudi_reconcile.evidence.files import build_spark_address, hash_tree
+from hudi_reconcile.evidence.history import find_known_columns, find_past_proof, list_past_coverage
 from hudi_reconcile.evidence.run_folder import write_proof
 from hudi_reconcile.evidence.store import COMPARED, read_plan
 from hudi_reconcile.stages.apply.apply import apply
@@ -79,19 +79,19 @@ class Watch:
         asked, budget = self.asked, self.asked.budget_seconds
         duty = read_duty(one.table)
         if budget is None:
-            whole = whole_table(one, is_full=asked.is_full)
+            whole = select_whole_table(one, is_full=asked.is_full)
             return replace(whole, partitions=asked.partitions, proof=None if asked.partitions else whole.proof)
         now = one.edges.clock.monotonic_seconds()
         if self.until is None:
             self.until = now + budget
         left = -(-(len(self.tables) - self.tables.index(one.table.name)) // self.jobs)
-        earlier = past_coverage(one.store, one.table.name)
+        earlier = list_past_coverage(one.store, one.table.name)
         return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier, duty)
 
 
-def whole_table(one: TableRun, *, is_full: bool = False) -> PartialSweep:
+def select_whole_table(one: TableRun, *, is_full: bool = False) -> PartialSweep:
     """A sweep of the whole table, which may stand on earlier ones unless it is full."""
-    proof = proof_request(one.table, lambda: past_proof(one.store, one.table.name), is_full=is_full)
+    proof = request_proof(one.table, lambda: find_past_proof(one.store, one.table.name), is_full=is_full)
     return PartialSweep(max_duty=read_duty(one.table), proof=proof)
 
 
@@ -153,7 +153,7 @@ def read_plans(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str,
         config.table(name)
         plan = read_plan(store, run_id, name)
         if plan is not None:
-            found[name] = _plan_file(plan, store.findings_dir(run_id, name), unjudged_rows(table))
+            found[name] = _plan_file(plan, store.findings_dir(run_id, name), list_unjudged_rows(table))
             store.refuse_changed_findings(run_id, name)
     if not found:
         what = f"table {', '.join(names)}" if names else "any table"
@@ -174,7 +174,7 @@ def describe_rest(
     run_id = store.resolve(run, commands=COMPARED)
     tables = store.result(run_id)["tables"]
     wanted = [table for table in tables if table["name"] not in found and (not names or table["name"] in names)]
-    return {table["name"]: one for table in wanted if (one := result_without_plan(table, run_id)) is not None}
+    return {table["name"]: one for table in wanted if (one := restore_result_without_plan(table, run_id)) is not None}
 
 
 def _plan_file(plan: plans.Plan, findings: Path, unjudged: tuple[Unverified, ...]) -> PlanFile:
@@ -188,13 +188,13 @@ def _plan_file(plan: plans.Plan, findings: Path, unjudged: tuple[Unverified, ...
 
 def _hashes(findings: Path) -> dict[str, str]:
     # Whatever Spark would read, of whichever name: all but what begins with _ or a dot.
-    named = tree_hashes(findings).items()
+    named = hash_tree(findings).items()
     return {f"findings/{name}": digest for name, digest in named if not name.rpartition("/")[2].startswith(("_", "."))}
 
 
 def _job(one: TableRun) -> TableJob:
     job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
-    return replace(job, columns=replace(job.columns, known=known_columns(one.store, one.table.name)))
+    return replace(job, columns=replace(job.columns, known=find_known_columns(one.store, one.table.name)))
 
 
 def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
@@ -204,14 +204,14 @@ def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> Tab
 def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     """Write coverage, proof, findings and plan; the plan binds the findings' files."""
     if swept.coverage is not None:
-        one.folder.write_coverage(one.table.name, coverage.document(one.table.name, swept.coverage))
+        one.folder.write_coverage(one.table.name, coverage.write_coverage_document(one.table.name, swept.coverage))
     if swept.proof is not None:
         write_proof(one.folder, one.table.name, proof_document(one.table.name, swept.proof))
     result = replace(swept.result, cost=swept.result.cost + Cost(source_rows_fetched=swept.rows_fetched))
     if swept.findings is None or not swept.findings_rows:
         return result, None
     path = one.folder.findings_dir(one.table.name)
-    swept.save(spark_address(path))
+    swept.save(build_spark_address(path))
     if swept.draft is None:
         return result, None
     plan = replace(swept.draft, files=_hashes(path))
@@ -224,7 +224,13 @@ def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | 
     held = None if rules is None else open_quarantine(one, rules)
     listing = Listing(*one.folder.build_uncorrected_path(one.table.name))
     done = apply(
-        _job(one), found.plan, spark_address(found.findings), approval, one.edges, quarantine=held, listing=listing
+        _job(one),
+        found.plan,
+        build_spark_address(found.findings),
+        approval,
+        one.edges,
+        quarantine=held,
+        listing=listing,
     )
     return add_people(done, people)
 
@@ -251,10 +257,10 @@ def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
     Raises the pull's error where nothing can be compared either.
     """
     try:
-        swept, _ = _leave(one, sweep(_job(one), one.edges, whole_table(one)))
+        swept, _ = _leave(one, sweep(_job(one), one.edges, select_whole_table(one)))
     except ReconcileError:
         raise error from None
-    outcome = gravest_outcome((error.outcome, swept.outcome))
+    outcome = find_gravest((error.outcome, swept.outcome))
     guards = error.guards if isinstance(error, RefusedError) else ()
     failure = Failure(error.type, error.message, error.fix)
     return replace(swept, outcome=outcome, error=failure, guards=(*guards, *swept.guards))
@@ -278,7 +284,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         return _compared_all_the_same(one, error)
     try:
         one.limit.refuse()
-        swept, plan = _leave(one, sweep(_job(one), one.edges, whole_table(one)))
+        swept, plan = _leave(one, sweep(_job(one), one.edges, select_whole_table(one)))
     except ReconcileError as error:  # the pull has committed
         return replace(describe_part_failure(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except (Exception, *STOPS) as ending:

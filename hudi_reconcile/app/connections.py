@@ -23,7 +23,7 @@ from hudi_reconcile.core.catalog_sync import choose_sync, leave_out_sync
 from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
 from hudi_reconcile.core.tables.agreement import Agreement
-from hudi_reconcile.core.tables.masking import shown_columns
+from hudi_reconcile.core.tables.masking import list_shown_columns
 from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc.engine import Connect, JdbcEngine, JdbcSource
@@ -32,13 +32,13 @@ from hudi_reconcile.databases.urls import build_connection, open_engine
 from hudi_reconcile.lake.catalog import sync_catalog
 from hudi_reconcile.lake.files import read_address
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.options import retention
+from hudi_reconcile.lake.options import retain_commits
 from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark.evidence_files import choose_files
-from hudi_reconcile.spark.jars import JarMode, JarRequest, certificate_bundle
+from hudi_reconcile.spark.jars import JarMode, JarRequest, find_certificate_bundle
 from hudi_reconcile.spark.jdbc_catalog import JvmDatabase, open_database
-from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, cancel_jobs, get_jvm, open_session
+from hudi_reconcile.spark.session import Session, SessionRequest, cancel_jobs, get_jvm, open_bare_jvm, open_session
 
 SHORT_ROWS = 3_000_000  # a run over fewer ends before a JVM's second compiler has paid
 
@@ -70,7 +70,7 @@ class World:
         if self.session is None:
             raise RuntimeError("edges were asked for before the Spark session was opened")
         spark = self.session.spark
-        kept = {} if table.lake.adopt else retention(table.lake.keep_commits)
+        kept = {} if table.lake.adopt else retain_commits(table.lake.keep_commits)
         options, adopt = {**kept, **leave_out_sync(table.lake.options)}, table.lake.adopt
         alone = self.session.alone
         index = table.lake.index
@@ -95,7 +95,7 @@ def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agree
     names = {one.column.name: one.column.lake_name for one in agreement.columns}
     masks = Masks(
         derive_masking(table).select_masked(
-            names, shown_columns(agreement, list_whole_columns(table.lake.partition_by))
+            names, list_shown_columns(agreement, list_whole_columns(table.lake.partition_by))
         ),
         key,
     )
@@ -165,7 +165,7 @@ def choose_engine(config: Config, password: str, connect: Connect) -> Engine:
 
 def find_trusted_roots() -> str | None:
     """The file of root certificates that both planes trust where the URL names none; on a cluster, each machine's own."""
-    found = certificate_bundle(os.environ)
+    found = find_certificate_bundle(os.environ)
     return None if found is None else str(found)
 
 
@@ -186,7 +186,7 @@ def open_engine_for_doctor(config: Config, password: str, environ: Environment) 
             yield engine
         return
     with (
-        bare_jvm(request_session(config), environ) as jvm,
+        open_bare_jvm(request_session(config), environ) as jvm,
         closing(choose_engine(config, password, partial(open_database, jvm))) as engine,
     ):
         yield engine
@@ -200,7 +200,7 @@ def build_reader(config: Config, environ: Environment = os.environ) -> ReadFile:
             return read_text_file(path)
         prefix = "spark.hadoop."
         settings = {k.removeprefix(prefix): v for k, v in config.spark.conf.items() if k.startswith(prefix)}
-        with bare_jvm(request_session(config), environ) as jvm:
+        with open_bare_jvm(request_session(config), environ) as jvm:
             return read_address(jvm, settings, path, LARGEST_SECRET_BYTES)
 
     return read

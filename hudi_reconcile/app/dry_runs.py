@@ -14,7 +14,7 @@ from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
 from hudi_reconcile.core.errors import ReconcileError
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.result_queries import add_config
 from hudi_reconcile.core.sweep.segments import share_seconds
 from hudi_reconcile.stages.job import PartialSweep
@@ -66,7 +66,7 @@ def _plan(call: Call, plan: Callable[[World, TableConfig], Document]) -> DryRun:
             world.expect_rows(table)  # a wrong name or password fails before Spark has started
         with hold_session(world, expected_rows=0):
             found = [_plan_table(world, table, plan, call.config_file) for table in call.tables]
-    outcome = gravest_outcome(outcome for outcome, _ in found)
+    outcome = find_gravest(outcome for outcome, _ in found)
     return DryRun(outcome, outcome.value, tuple(document for _, document in found), sentences(call.config))
 
 

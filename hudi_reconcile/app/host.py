@@ -35,12 +35,12 @@ class HostClock:
         return time.monotonic()
 
 
-def utc_text(micros: int) -> str:
+def write_utc(micros: int) -> str:
     """ISO text in UTC with milliseconds."""
     return datetime.fromtimestamp(micros / 1e6, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def version_lines(environ: Mapping[str, str]) -> tuple[str, ...]:
+def list_versions(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Spark, Hudi and Java as a session would use them, a line each. Starts nothing and raises nothing."""
     return tuple(f"{one.name} {one.version or 'unknown'} ({one.origin})" for one in list_used_versions(environ))
 
@@ -65,7 +65,7 @@ def hides_user(uid_map: Path = _UID_MAP) -> bool:
         return sys.platform == "linux"  # others have no user namespaces
 
 
-def actor(environ: Mapping[str, str], name: str | None = None) -> Actor:
+def find_actor(environ: Mapping[str, str], name: str | None = None) -> Actor:
     """The name given, else `HUDI_RECONCILE_AS`, else the login. Raises UsageError for a name that is none.
 
     Login and id are those of the effective user: `getpass.getuser` would take whatever LOGNAME or USER says.

@@ -21,7 +21,7 @@ from hudi_reconcile.core.pull.source_lineage import digest_filter
 from hudi_reconcile.core.result_parts import CompareSettings
 from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.core.sweep.proof import ContentProof
-from hudi_reconcile.core.tables.masking import SHOW, Masking, masking_notes, shown_names
+from hudi_reconcile.core.tables.masking import SHOW, Masking, list_shown_names, note_masking
 from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.core.tables.values import LakeTable, PartitionField, is_lake_name
 from hudi_reconcile.databases.base import TableRequest
@@ -108,7 +108,7 @@ def read_duty(table: TableConfig) -> float:
     return float(table.sweep.max_duty)
 
 
-def proof_request(table: TableConfig, known: KnownProof, *, is_full: bool) -> ProofRequest | None:
+def request_proof(table: TableConfig, known: KnownProof, *, is_full: bool) -> ProofRequest | None:
     """Whether sweeps of the table stand on earlier ones; None where they never do. `known` gives the newest proof.
 
     A full sweep carries nothing, and proves what it compares for the next one.
@@ -209,7 +209,7 @@ def derive_lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
     sources = {lake_name: source for source, lake_name in table.compare.rename.items()}
     columns = {sources.get(one.name, one.name): one.name for one in lake.columns}
     derived = [field.lake_name for field in table.lake.partition_by]
-    shown = shown_names(
+    shown = list_shown_names(
         columns,
         key=[sources.get(name, name) for name in lake.record_key],
         moving=build_job(table, "").pull.moving,
@@ -217,4 +217,4 @@ def derive_lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
     )
     masking = derive_masking(table)
     hidden = {columns[name]: how for name, how in masking.select_masked(columns, shown).items()}
-    return LakeMasks(hidden, masking_notes(masking, columns, shown))
+    return LakeMasks(hidden, note_masking(masking, columns, shown))

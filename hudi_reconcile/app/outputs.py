@@ -34,11 +34,11 @@ from hudi_reconcile.core.pull.retry import wait_seconds
 from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.databases.registry import find_database
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes, replace_file
-from hudi_reconcile.report.outputs.github import summary, workflow_commands
-from hudi_reconcile.report.outputs.junit import junit
-from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, openlineage
-from hudi_reconcile.report.outputs.prometheus import MetricsFile, metrics_name, prometheus
-from hudi_reconcile.report.outputs.webhook import message
+from hudi_reconcile.report.outputs.github import write_summary, write_workflow_commands
+from hudi_reconcile.report.outputs.junit import write_junit
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, write_openlineage
+from hudi_reconcile.report.outputs.prometheus import MetricsFile, name_metrics, write_prometheus
+from hudi_reconcile.report.outputs.webhook import write_message
 
 Document = Mapping[str, Any]
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -69,17 +69,17 @@ def deliver(
             said.append(f"warning: outputs.{one.output}: {error.message}")
     said += _post_outputs(outputs, run, ends)
     if outputs.github and _SUMMARY in environ:
-        said += workflow_commands(run)
+        said += write_workflow_commands(run)
     return tuple(said)
 
 
 def _post_outputs(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> Iterator[str]:
     """Tell services; each is told whatever became of the others."""
     hook, lineage = outputs.webhook, outputs.openlineage
-    if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(message(run)))):
+    if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(write_message(run)))):
         yield f"warning: outputs.webhook: {found.why}"
     if lineage is not None and lineage.url is not None:
-        events = openlineage(run, lineage.namespace, ends).splitlines()
+        events = write_openlineage(run, lineage.namespace, ends).splitlines()
         if why := send(events, lineage.url, lineage.api_key):
             yield f"warning: outputs.openlineage: {why}"
 
@@ -88,15 +88,15 @@ def _files(
     outputs: OutputsConfig, run: Document, environ: Mapping[str, str], ends: Mapping[str, Ends]
 ) -> Iterator[OutputFile]:
     if outputs.junit is not None:
-        yield OutputFile("junit", outputs.junit, junit(run))
+        yield OutputFile("junit", outputs.junit, write_junit(run))
     if outputs.prometheus is not None:
         yield _metrics(outputs.prometheus, run, ends)
     if outputs.ndjson is not None:
-        yield OutputFile("ndjson", outputs.ndjson, lines(run), is_appended=True)
+        yield OutputFile("ndjson", outputs.ndjson, write_lines(run), is_appended=True)
     if (lineage := outputs.openlineage) is not None and lineage.file is not None:
-        yield OutputFile("openlineage", lineage.file, openlineage(run, lineage.namespace, ends), is_appended=True)
+        yield OutputFile("openlineage", lineage.file, write_openlineage(run, lineage.namespace, ends), is_appended=True)
     if outputs.github and (target := environ.get(_SUMMARY)):
-        yield OutputFile("github", Path(target), summary(run), is_appended=True)
+        yield OutputFile("github", Path(target), write_summary(run), is_appended=True)
 
 
 def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFile:
@@ -105,15 +105,15 @@ def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFil
     config = os.path.abspath(run["provenance"].get("config", "reconcile.yaml"))  # noqa: PTH100
     if profile := run["provenance"].get("profile"):
         config = f"{config}#{profile}"
-    path = folder / metrics_name(run["command"], config)
+    path = folder / name_metrics(run["command"], config)
     before = ""
     with suppress(OSError, UnicodeDecodeError, EvidenceError):  # others may write there, a FIFO too
         before = read_bytes(path).decode("utf-8")
     zone = next((one.zone for one in ends.values()), "UTC")
-    return OutputFile("prometheus", path, prometheus(run, MetricsFile(config, zone, before)))
+    return OutputFile("prometheus", path, write_prometheus(run, MetricsFile(config, zone, before)))
 
 
-def lines(run: Document) -> str:
+def write_lines(run: Document) -> str:
     """One JSON line a table: what `result.json` says of it, with the run that says so."""
     about = {key: run[key] for key in ("version", "run_id", "command", "started_utc", "ended_utc")}
     told = ({**about, "table": table["name"], **table} for table in run["tables"])

@@ -23,13 +23,13 @@ from hudi_reconcile.core.sweep.coverage import Coverage
 from hudi_reconcile.evidence.documents import parse_document
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes
 from hudi_reconcile.evidence.findings import parse_finding, sample_findings, sample_uncorrected
-from hudi_reconcile.evidence.history import PastRun, history, older_runs, past_run
+from hudi_reconcile.evidence.history import PastRun, list_history, list_older_runs, read_past_run
 from hudi_reconcile.evidence.run_folder import (
     COVERAGE_FILE,
     FINDINGS_FOLDER,
     PLAN_FILE,
     UNCORRECTED_FOLDER,
-    table_folder,
+    name_table_folder,
 )
 from hudi_reconcile.evidence.store import COVERAGE_VERSION, PLAN_VERSION, Store, read_plan
 from hudi_reconcile.report.page.html import build_mail, render_index, render_mail, render_report
@@ -53,7 +53,7 @@ def render_page(
     plans, samples, coverage, left = {}, {}, {}, {}
     rows = sample_rows(sum(any(table["findings"].values()) or _has_list(table) for table in document["tables"]))
     for table in document["tables"]:
-        name, path = table["name"], folder / table_folder(table["name"])
+        name, path = table["name"], folder / name_table_folder(table["name"])
         if (path / PLAN_FILE).exists():
             plans[name] = _plan(path / PLAN_FILE)
         if (path / FINDINGS_FOLDER).exists():
@@ -66,7 +66,7 @@ def render_page(
         if (path / COVERAGE_FILE).exists():
             coverage[name] = _coverage(path / COVERAGE_FILE)
     names = {table["name"] for table in document["tables"]}
-    past = select_past_runs(history(store, tables=names, before=document["run_id"]), names)
+    past = select_past_runs(list_history(store, tables=names, before=document["run_id"]), names)
     return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, left))
 
 
@@ -83,8 +83,8 @@ def _has_list(table: Mapping[str, Any]) -> bool:
 def compose_index(store: Store, run_id: str, beside: Path) -> str:
     """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
     known = [one for one in store.run_ids() if one <= run_id]
-    past = [past_run(store, one) for one in known[:MOST_RUNS]]
-    before = older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)
+    past = [read_past_run(store, one) for one in known[:MOST_RUNS]]
+    before = list_older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)
     older = [one.document for one in before]
     base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
     index = build_index([one.document for one in past], as_of=run_id, older=older)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hudi_reconcile import __version__
-from hudi_reconcile.app.host import HostClock, actor, utc_text
+from hudi_reconcile.app.host import HostClock, find_actor, write_utc
 from hudi_reconcile.app.jobs import describe_settings, describe_sides, refuse_not_built
 from hudi_reconcile.app.log_context import name_run
 from hudi_reconcile.app.outputs import deliver, name_datasets
@@ -40,10 +40,10 @@ from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.notes import rank_notes
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
-from hudi_reconcile.core.result import RunResult, TableResult, run_document, table_document
+from hudi_reconcile.core.result import RunResult, TableResult, run_document, write_table_document
 from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.core.result_queries import add_config_to_fixes
-from hudi_reconcile.evidence.run_folder import RunFolder, build_run_id, table_folder
+from hudi_reconcile.evidence.run_folder import RunFolder, build_run_id, name_table_folder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.stage_log import TableLog
 
@@ -119,14 +119,14 @@ def _perform(
     config, tables = call.config, call.tables
     asked = [table for table in tables if table.name not in results]
     lanes = share_lanes(config, asked, call.jobs)
-    clock, who = HostClock(), actor(os.environ)
+    clock, who = HostClock(), find_actor(os.environ)
     started, until = clock.utc_micros(), set_deadline(None, config.run.time_limit, clock.monotonic_seconds())
     store = open_store(config, os.environ)
     stop_code = 0
     with store.begin(started) as folder:
         name_run(folder.run_id)
         provenance = describe_maker(call, who, folder)
-        keep = _begin_draft(command, call, folder, provenance, utc_text(started))
+        keep = _begin_draft(command, call, folder, provenance, write_utc(started))
         for ready in results.values():
             keep(ready)
         log = TableLog(len(tables), done=len(results))
@@ -143,7 +143,7 @@ def _perform(
                     describe_failure_result(name, stop) if name in work.begun else describe_unreached(name, stop)
                 )
         with STOP.ignore():
-            times = utc_text(started), utc_text(clock.utc_micros())
+            times = write_utc(started), write_utc(clock.utc_micros())
             ordered = _order_results(settle(results), call, times[0])
             result = RunResult(folder.run_id, command, *times, ordered, provenance, sentences(config), stop_code)
             final = finish(store, folder, result)
@@ -204,9 +204,9 @@ def _begin_draft(
     folder.draft.begin({**facts, "provenance": dict(provenance)})
 
     def keep(result: TableResult) -> None:
-        told = table_document(_complete_result(result, tables[result.name], call, started_utc))
-        at_utc = utc_text(HostClock().utc_micros())
-        folder.draft.keep_table(table_folder(result.name), told, at_utc=at_utc, provenance=dict(provenance))
+        told = write_table_document(_complete_result(result, tables[result.name], call, started_utc))
+        at_utc = write_utc(HostClock().utc_micros())
+        folder.draft.keep_table(name_table_folder(result.name), told, at_utc=at_utc, provenance=dict(provenance))
 
     return keep
 
@@ -228,8 +228,8 @@ def deliver_failure(
         result = RunResult(
             build_run_id(started, secrets.randbits(12)),
             command,
-            utc_text(started),
-            utc_text(HostClock().utc_micros()),
+            write_utc(started),
+            write_utc(HostClock().utc_micros()),
             tuple(
                 add_config_to_fixes(_build_failed_result(one.name, known, error), config_file, profile)
                 for one in tables

@@ -30,7 +30,7 @@ from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.source.proposal import CatalogTable, TableProposal, name_tables, propose_table
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.survey import survey_tables
-from hudi_reconcile.lake.schema import proposed_names, unholdable_names
+from hudi_reconcile.lake.schema import list_unholdable_names, propose_names
 from hudi_reconcile.spark.jars import fetch_jars, list_jars
 from hudi_reconcile.spark.session import SessionRequest
 
@@ -181,5 +181,5 @@ def _refuse_unfit(choice: TableChoice, found: Sequence[CatalogTable], place: str
 
 def _renames(table: CatalogTable) -> dict[str, str]:
     names = [one.column.name for one in table.columns]
-    wrong = unholdable_names(names)
-    return proposed_names(wrong, [name for name in names if name not in wrong])
+    wrong = list_unholdable_names(names)
+    return propose_names(wrong, [name for name in names if name not in wrong])

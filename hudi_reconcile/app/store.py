@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from hudi_reconcile.app.host import utc_text
+from hudi_reconcile.app.host import write_utc
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Secret, read_text_file
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.plan.plan import Plan
-from hudi_reconcile.core.plan.steps import document
+from hudi_reconcile.core.plan.steps import write_plan_document
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
 from hudi_reconcile.evidence.copies import copy_runs, find_place
 from hudi_reconcile.evidence.store import Store
@@ -69,4 +69,6 @@ def read_key_ring(path: Path) -> KeyRing:
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """All of it follows from the plan itself."""
-    return document(plan, created_utc=utc_text(plan.created_micros), expires_utc=utc_text(plan.expires_micros))
+    return write_plan_document(
+        plan, created_utc=write_utc(plan.created_micros), expires_utc=write_utc(plan.expires_micros)
+    )

@@ -21,10 +21,10 @@ from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.catalog_sync import tell_of_sync
-from hudi_reconcile.core.deadline import Deadline, first_deadline, unbegun_error
+from hudi_reconcile.core.deadline import Deadline, build_unbegun_error, find_first_deadline
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.pull.retry import table_wait_seconds
+from hudi_reconcile.core.pull.retry import reckon_table_wait
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
 from hudi_reconcile.core.safe_text import describe_trace
@@ -37,10 +37,10 @@ from hudi_reconcile.spark.cluster import explain_lost_executor
 from hudi_reconcile.spark.session import (
     Session,
     cancel_jobs,
-    cancellable_jobs,
     explain_loss,
     has_lost_java,
     translate_error,
+    watch_jobs,
 )
 from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.stage_log import TableLog
@@ -164,7 +164,7 @@ def _is_late(world: World, work: Work, waiting: deque[TableConfig]) -> bool:
         with suppress(IndexError):  # another lane may be as late
             while True:
                 name = waiting.popleft().name
-                _end(work, describe_failure_result(name, unbegun_error(work.until, name)))
+                _end(work, describe_failure_result(name, build_unbegun_error(work.until, name)))
     return not waiting
 
 
@@ -227,7 +227,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
     """Do the work with a table, again where it ended in what may pass, and note its result. Raises a stop of the process."""
     begun, sent_before = world.clock.monotonic_seconds(), len(world.engine.sent)
     own = set_deadline(table.name, table.time_limit, begun)
-    limit = TimeLimit(table.name, first_deadline(own, work.until))
+    limit = TimeLimit(table.name, find_first_deadline(own, work.until))
     one, result, ending = _try(world, session, table, work, limit)
     for attempt in count(1):
         wait_seconds = None if isinstance(ending, STOPS) else _reckon_wait(work, one, result, attempt)
@@ -295,7 +295,7 @@ def _reckon_wait(work: Work, one: TableRun | None, result: TableResult, attempt:
     is_open = result.error is not None and result.outcome is Outcome.UNVERIFIED and not result.corrections.instants
     if one is None or not is_open or result.error is None or STOP.signal or one.limit.is_asked:
         return None
-    return table_wait_seconds(result.error.type, result.error.message, attempt, work.lanes.config.run.retries)
+    return reckon_table_wait(result.error.type, result.error.message, attempt, work.lanes.config.run.retries)
 
 
 def add_earlier(result: TableResult, earlier: TableResult) -> TableResult:
@@ -331,7 +331,7 @@ def _limit_work(world: World, session: Session, limit: TimeLimit) -> Iterator[Ca
                 one()
 
     try:
-        with cancellable_jobs(session.spark) as cancel_own_jobs, limit.watch(world.clock, cancel):
+        with watch_jobs(session.spark) as cancel_own_jobs, limit.watch(world.clock, cancel):
             yield lambda edges: limit_edges(edges, limit, cancel_own_jobs)
     finally:
         if limit.is_asked:

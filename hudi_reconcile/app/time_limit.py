@@ -15,7 +15,7 @@ from datetime import timedelta
 
 from hudi_reconcile.app.stop import POLL_SECONDS, Wish
 from hudi_reconcile.config.fields import format_duration
-from hudi_reconcile.core.deadline import RUN_KEY, Deadline, table_key, unfinished_error
+from hudi_reconcile.core.deadline import RUN_KEY, Deadline, build_unfinished_error, name_table_limit
 from hudi_reconcile.core.errors import TimeLimitError
 from hudi_reconcile.ports import Clock, Edges
 
@@ -26,7 +26,7 @@ def set_deadline(table: str | None, time_limit: timedelta | None, begun_seconds:
     """When the work with a table must have ended, or all of the run, where there is no table; None without a limit."""
     if time_limit is None:
         return None
-    key = RUN_KEY if table is None else table_key(table)
+    key = RUN_KEY if table is None else name_table_limit(table)
     return Deadline(key, format_duration(time_limit), begun_seconds + time_limit.total_seconds())
 
 
@@ -53,7 +53,7 @@ class TimeLimit(Wish):
         """The error of a table that took too long."""
         if self._deadline is None:
             raise ValueError("a table without a time limit does not take too long")
-        return unfinished_error(self._deadline, self._table)
+        return build_unfinished_error(self._deadline, self._table)
 
     def wait(self, seconds: float) -> None:
         """Wait so long, or until the time is over. Raises TimeLimitError then, unless a commit is being made or noted."""

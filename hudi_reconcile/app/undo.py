@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hudi_reconcile.app.connections import hold_session, open_world
-from hudi_reconcile.app.host import actor
+from hudi_reconcile.app.host import find_actor
 from hudi_reconcile.app.jobs import build_job
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import open_store
@@ -96,7 +96,7 @@ def show_state(call: Call) -> tuple[Document, ...]:
 def run_set_state(call: Call, value: str | None) -> Finished:
     """Set the checkpoint of the call's tables; None: none, so that the next pull begins at the beginning."""
     command = "state reset" if value is None else "state set"
-    by = actor(os.environ).name
+    by = find_actor(os.environ).name
 
     def set_one(one: TableRun) -> TableResult:
         return set_state(

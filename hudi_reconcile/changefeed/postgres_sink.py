@@ -107,7 +107,7 @@ class PostgresTarget:
                     check_columns(self.table, target, columns, key)
                     count = _copy_rows(cursor, rows, len(columns))
                     self._check_held(cursor, target, list(columns))
-                    for statement in statements(name, target, list(columns), key):
+                    for statement in build_statements(name, target, list(columns), key):
                         cursor.execute(statement)
                 connection.execute("set constraints all immediate")  # else the commit itself would fail
                 return count
@@ -227,7 +227,7 @@ def cut_values(narrow: Mapping[str, TargetColumn], columns: Sequence[str]) -> sq
     return sql.SQL("select {} from _hr_changes s where s.op <> 'd'").format(sql.SQL(", ").join(counts))
 
 
-def statements(
+def build_statements(
     target: sql.Identifier, types: Mapping[str, TargetColumn], columns: Sequence[str], key: Sequence[str]
 ) -> list[sql.Composed]:
     """What brings the copied rows `_hr_changes` (`op`, `c0`, `c1`, …, all text) into the target. Pure."""

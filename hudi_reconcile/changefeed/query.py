@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, require_one_row_each
-from hudi_reconcile.changefeed.lines import Mask, json_value, render_lines, require_struct
+from hudi_reconcile.changefeed.lines import Mask, render_lines, require_struct, write_json_value
 from hudi_reconcile.changefeed.log import check_log, filter_touched, pair_versions
 from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, load_kinds
 from hudi_reconcile.core.changes.consumers import Chunk
 from hudi_reconcile.core.changes.queries import Envelope, QueryType
-from hudi_reconcile.core.changes.range import Commit, LoggedCommit, rows_written
+from hudi_reconcile.core.changes.range import Commit, LoggedCommit, count_rows_written
 from hudi_reconcile.ports import Frame
 
 
@@ -58,7 +58,7 @@ def list_rows(alive: Frame, commits: Sequence[Commit] = ()) -> Frame:
 
     Raises UsageError where a key is in it more than once.
     """
-    few = rows_written(commits) <= FEW_ROWS
+    few = count_rows_written(commits) <= FEW_ROWS
     return Frame(require_one_row_each(cast("DataFrame", alive), _instants(commits), few=few))
 
 
@@ -132,7 +132,7 @@ def print_rows(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Seque
     frame = cast("DataFrame", rows)
     image = frame.schema["after"].dataType
     row = F.coalesce("after", "before")
-    values = [json_value(row[name], require_struct(image)[name].dataType).cast("string") for name in columns]
+    values = [write_json_value(row[name], require_struct(image)[name].dataType).cast("string") for name in columns]
     for found in frame.select("op", F.array(*values)).toLocalIterator():
         yield found[0], found[1]
 

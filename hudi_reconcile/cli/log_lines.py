@@ -23,7 +23,7 @@ from time import time
 from types import MappingProxyType
 
 from hudi_reconcile.app.log_context import get_run, get_table
-from hudi_reconcile.core.safe_text import json_safe, printable
+from hudi_reconcile.core.safe_text import escape_controls, escape_json
 
 INFO, WARNING, ERROR = "info", "warning", "error"
 _LOG4J = re.compile(r"(?:\d\d/\d\d/\d\d )?\d\d:\d\d:\d\d (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
@@ -54,10 +54,10 @@ def spell_line(
         "level": level,
         "run_id": run_id,
         "table": table,
-        "message": printable(message),
+        "message": escape_controls(message),
     }
     line |= more
-    return json_safe(json.dumps(line, ensure_ascii=False))
+    return escape_json(json.dumps(line, ensure_ascii=False))
 
 
 def judge_level(text: str, before: str) -> str:

@@ -28,7 +28,7 @@ from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import defuse_commands, describe_trace, printable
+from hudi_reconcile.core.safe_text import defuse_commands, describe_trace, escape_controls
 
 PROGRAM = "hudi-reconcile"
 _COMPLETION = "_HUDI_RECONCILE_COMPLETE"
@@ -41,9 +41,9 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
     """Print what this tool is and stands on. Starts neither Spark nor a JVM."""
     if not wanted or context.resilient_parsing:
         return
-    from hudi_reconcile.app.host import version_lines  # noqa: PLC0415 - keeps --help light
+    from hudi_reconcile.app.host import list_versions  # noqa: PLC0415 - keeps --help light
 
-    click.echo("\n".join((f"{PROGRAM} {__version__}", *map(printable, version_lines(os.environ)))))
+    click.echo("\n".join((f"{PROGRAM} {__version__}", *map(escape_controls, list_versions(os.environ)))))
     context.exit()
 
 

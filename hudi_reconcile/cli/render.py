@@ -12,17 +12,17 @@ from typing import Any
 from hudi_reconcile.core.result import RunResult, run_document
 from hudi_reconcile.core.safe_text import defuse_commands
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
-from hudi_reconcile.report.words.advice import advice
-from hudi_reconcile.report.words.rules import rule_lines
-from hudi_reconcile.report.words.scope import LeftView, scope_lines, view_rest
+from hudi_reconcile.report.words.advice import advise
+from hudi_reconcile.report.words.rules import list_rule_lines
+from hudi_reconcile.report.words.scope import LeftView, list_scope_lines, view_rest
 from hudi_reconcile.report.words.verdict import (
+    count_drift_rows,
     count_text,
-    coverage_text,
-    drift_rows,
+    describe_coverage,
     has_gaps,
-    reasons,
+    list_reasons,
     trust_lines,
-    verdict,
+    write_verdict,
 )
 
 _MARGIN = 14
@@ -33,24 +33,24 @@ Document = Mapping[str, Any]
 def render_run(run: RunResult, *, report: str = "") -> str:
     """The text for a finished pull, sweep, apply or run. `report` is the path of its HTML page."""
     document = run_document(run)
-    lines = [*trust_lines(run.trust), f"{document['outcome'].upper()}  {verdict(document)}"]
+    lines = [*trust_lines(run.trust), f"{document['outcome'].upper()}  {write_verdict(document)}"]
     for table in document["tables"]:
         lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table, view_rest(document, table))]
     lines += ["", _field("run", document["run_id"], indent=0)]
     if report:
         lines.append(_field("report", report, indent=0))
-    next_step = advice(document)
+    next_step = advise(document)
     lines.append(_field("next", next_step.sentence, indent=0))
     lines += [f"  {command}" for command in next_step.commands]
     return defuse_commands("\n".join(lines))
 
 
 def _table_lines(table: Document, left: LeftView | None) -> Iterator[str]:
-    for why, fix in reasons(table):
+    for why, fix in list_reasons(table):
         yield _field("NOT OK", why)
         if fix:
             yield _field("", f"fix: {fix}")
-    yield from (_field("column", line) for line in scope_lines(table))
+    yield from (_field("column", line) for line in list_scope_lines(table))
     yield from _pull_lines(table.get("pull"))
     yield from _comparison_lines(table)
     yield from _correction_lines(table)
@@ -60,7 +60,7 @@ def _table_lines(table: Document, left: LeftView | None) -> Iterator[str]:
         yield _field("left", left.sentence)
         if left.command:
             yield _field("", f"list: {left.command}")
-    yield from (_field(label, text) for label, text in rule_lines(table))
+    yield from (_field(label, text) for label, text in list_rule_lines(table))
     yield from (_field("note", note) for note in table["notes"])
     yield _field("cost", _cost(table["cost"]))
 
@@ -87,11 +87,11 @@ def _comparison_lines(table: Document) -> Iterator[str]:
     yield _field("lake", f"{count_text(lake['rows'], 'row')} at {lake['instant']}")
     if digests := table.get("provenance", {}).get("digests"):
         yield _field("digests", digests)
-    if part := coverage_text(table.get("coverage")):
+    if part := describe_coverage(table.get("coverage")):
         yield _field("coverage", part)
     drift = _counts(table["findings"], DRIFT_KINDS)
     none = "none in what was compared" if has_gaps(table) else "none"
-    yield _field("drift", f"{drift_rows(table):,}: {drift}" if drift else none)
+    yield _field("drift", f"{count_drift_rows(table):,}: {drift}" if drift else none)
     if other := _counts(table["not_drift"], NOT_DRIFT_KINDS):
         yield _field("not drift", other)
 

@@ -17,7 +17,7 @@ from typing import TextIO
 
 from hudi_reconcile.cli.log_lines import ERROR, INFO, WARNING, LineHandler, LineWriter
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.safe_text import defuse_commands, json_safe, printable
+from hudi_reconcile.core.safe_text import defuse_commands, escape_controls, escape_json
 
 
 class ReaderGone(Exception):  # noqa: N818 - nothing went wrong here: whoever read stdout stopped
@@ -99,7 +99,7 @@ def begin(*, as_lines: bool = False) -> None:
 
 def emit(text: str) -> None:
     """Write text for people, one line end added, control characters made visible."""
-    _OUT.write(f"{printable(text)}\n")
+    _OUT.write(f"{escape_controls(text)}\n")
     _OUT.flush()
 
 
@@ -107,7 +107,7 @@ def emit_json(document: Mapping[str, object]) -> None:
     """Write the one JSON document of this call."""
     _OUT.document_written = True
     # JSON escapes C0 alone; a terminal obeys more. All that is left of these stands inside of texts.
-    _OUT.write(json_safe(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)) + "\n")
+    _OUT.write(escape_json(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)) + "\n")
     _OUT.flush()
 
 
@@ -143,7 +143,7 @@ def complain(text: str, *, level: str = INFO, table: str | None = None) -> None:
         _ERR.lines.write(WARNING if text.startswith("warning:") else level, text, table=table)
         return
     try:
-        print(printable(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
+        print(escape_controls(text), file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that prints
     except OSError:
         return
 
@@ -193,7 +193,7 @@ class _Bar(logging.Handler):
     """One line of the terminal, written over and over; gone when the work is done."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = printable(str(getattr(record, "bar", "")))
+        text = escape_controls(str(getattr(record, "bar", "")))
         try:
             sys.stderr.write("\r\x1b[K" + ("" if getattr(record, "is_last", True) else text))
             sys.stderr.flush()
@@ -203,7 +203,7 @@ class _Bar(logging.Handler):
 
 class _PrintableFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return escape_controls(super().format(record))
 
 
 def _open_if_closed(descriptor: int, flags: int) -> None:

@@ -12,14 +12,14 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
-    lake_values,
+    list_lake_values,
+    list_source_values,
     place_rows,
-    source_id,
-    source_values,
-    watermark_micros,
-    whole_row,
     write_digest,
     write_scope,
+    write_source_id,
+    write_watermark,
+    write_whole_row,
 )
 from hudi_reconcile.compare.equality import quote_name, rows_are_close
 from hudi_reconcile.core.sweep.drift import FindingKind
@@ -36,28 +36,28 @@ _IN_SCOPE = "in_scope"
 _MANY_SEGMENTS = 1_000
 
 
-def source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
+def select_source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The source's rows of some segments: key, digest, watermark, and the whole row as `source_row`."""
     facts = (
         f"{write_digest('source', shape)} as source_digest",
-        f"{watermark_micros('source', shape)} as source_micros",
-        f"{source_id(shape)} as source_id",
+        f"{write_watermark('source', shape)} as source_micros",
+        f"{write_source_id(shape)} as source_id",
         f"{write_scope(frame)} as {_IN_SCOPE}",
-        f"{whole_row(name for name in frame.columns if name != IN_SCOPE)} as source_row",
+        f"{write_whole_row(name for name in frame.columns if name != IN_SCOPE)} as source_row",
         f"'source' as {_SIDE}",
     )
     return place_rows(frame, "source", shape, segments, *facts)
 
 
-def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
+def select_lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's rows of some segments, one line per copy: key, version, and what that copy holds as `image`."""
     own = [name for name in frame.columns if not name.startswith("_hoodie_") and name != IN_SCOPE]
     image = (
         f"{write_digest('lake', shape)} as digest",
-        f"{watermark_micros('lake', shape)} as lake_micros",
+        f"{write_watermark('lake', shape)} as lake_micros",
         f"{COMMIT_TIME} as lake_commit_time",
         f"{PARTITION} as lake_partition_path",
-        f"{whole_row(own)} as lake_row",
+        f"{write_whole_row(own)} as lake_row",
     )
     facts = (
         f"{SEQNO} as seqno",
@@ -68,7 +68,7 @@ def lake_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) 
     return place_rows(frame, "lake", shape, segments, *facts)
 
 
-def lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
+def select_lake_versions(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """Key and version of the lake's rows of some segments, one line per copy; needs no other column of the table."""
     return place_rows(frame, "lake", shape, segments, f"{SEQNO} as seqno")
 
@@ -141,7 +141,7 @@ def _same_row(shape: ComparisonShape) -> str:
     """By digest, or column by column where one has a tolerance; the digest itself stays exact: it tells what moved."""
     by_digest = "coalesce(facts.source_digest = facts.image.digest, false)"
     items = shape.agreement.columns
-    rows = (source_values(items, "facts.source_row"), lake_values(items, "facts.image.lake_row"))
+    rows = (list_source_values(items, "facts.source_row"), list_lake_values(items, "facts.image.lake_row"))
     close = rows_are_close(items, *rows)
     return by_digest if close is None else f"({by_digest} or (facts.in_source and {close}))"
 
@@ -152,7 +152,7 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
     A key is in scope where any row of it is; it is judged by all of them, so a row that moved is neither missing nor new.
     """
     if shape.agreement.is_tolerant:
-        images = source_images(source, shape, segments), lake_images(lake, shape, segments)
+        images = select_source_images(source, shape, segments), select_lake_images(lake, shape, segments)
         found = group_by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
         return found.localCheckpoint(eager=True)
     return _narrow(source, lake, shape, segments).localCheckpoint(eager=True)
@@ -160,7 +160,7 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
 
 def _narrow(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The same by digests alone: numbers are grouped, and no whole row."""
-    ours = _source_numbers(write_digest("source", shape), watermark_micros("source", shape), write_scope(source))
+    ours = _source_numbers(write_digest("source", shape), write_watermark("source", shape), write_scope(source))
     theirs = _lake_numbers(write_digest("lake", shape), SEQNO, write_scope(lake))
     rows = place_rows(source, "source", shape, segments, *ours), place_rows(lake, "lake", shape, segments, *theirs)
     different = _unlike(*rows, shape)

@@ -13,15 +13,15 @@ from pyspark.sql import functions as F
 from hudi_reconcile.compare.columns import (
     ComparisonShape,
     Side,
-    key_columns,
+    list_key_columns,
     name_columns,
-    plain_text,
-    row_text,
-    segment_column,
-    text_bucket,
-    text_digest,
+    write_plain_text,
+    write_row_text,
+    write_segment,
+    write_text_bucket,
+    write_text_digest,
 )
-from hudi_reconcile.compare.equality import canonical_value, quote_name
+from hudi_reconcile.compare.equality import quote_name, write_canonical
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import ComparedColumn
@@ -39,13 +39,13 @@ def digest_texts(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFr
     """As `digest_rows`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
     columns, key = shape.agreement.columns, shape.agreement.key
     items = columns + tuple(item for item in key if item not in columns)
-    found = add_texts(frame, items, name_columns(side, items), *key_columns(side, shape))
+    found = add_texts(frame, items, name_columns(side, items), *list_key_columns(side, shape))
     texts = {item.index: _text(place) for place, item in enumerate(items)}
-    digest = text_digest(row_text([texts[item.index] for item in columns]))
+    digest = write_text_digest(write_row_text([texts[item.index] for item in columns]))
     if isinstance(shape.segmentation, HashSegments):
-        segment = text_bucket(row_text([texts[item.index] for item in key]), shape.segmentation.count)
+        segment = write_text_bucket(write_row_text([texts[item.index] for item in key]), shape.segmentation.count)
     else:
-        segment = segment_column(shape)
+        segment = write_segment(shape)
     return found.selectExpr(*shape.key_names, f"{digest} as digest", f"{segment} as segment")
 
 
@@ -79,8 +79,8 @@ def add_texts(frame: DataFrame, items: tuple[ComparedColumn, ...], values: list[
 
 
 def _first(item: ComparedColumn, value: str) -> str:
-    form = canonical_value(item, value)
-    return f"cast({form} as double)" if item.column.kind in _FLOATS else plain_text(item, form)
+    form = write_canonical(item, value)
+    return f"cast({form} as double)" if item.column.kind in _FLOATS else write_plain_text(item, form)
 
 
 def _text(place: int) -> str:

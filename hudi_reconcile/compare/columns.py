@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.equality import (
-    canonical_value,
-    greatest_micros,
-    lake_name,
-    null_marks,
     quote_name,
-    row_digest,
-    source_name,
+    write_canonical,
+    write_greatest_micros,
+    write_lake_name,
+    write_null_marks,
+    write_row_digest,
+    write_source_name,
 )
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables import canonical_text
@@ -47,17 +47,17 @@ class ComparisonShape:
 
 def name_columns(side: Side, items: tuple[ComparedColumn, ...]) -> list[str]:
     """The items' columns as that side names them, as SQL."""
-    return [source_name(item) if side == "source" else lake_name(item) for item in items]
+    return [write_source_name(item) if side == "source" else write_lake_name(item) for item in items]
 
 
-def source_values(items: tuple[ComparedColumn, ...], row: str = "source_row") -> list[str]:
+def list_source_values(items: tuple[ComparedColumn, ...], row: str = "source_row") -> list[str]:
     """The items' values in the whole source row that a look keeps, as SQL."""
-    return [f"{row}.{source_name(item)}" for item in items]
+    return [f"{row}.{write_source_name(item)}" for item in items]
 
 
-def lake_values(items: tuple[ComparedColumn, ...], row: str = "lake_row") -> list[str]:
+def list_lake_values(items: tuple[ComparedColumn, ...], row: str = "lake_row") -> list[str]:
     """The items' values in the whole lake row that a look keeps, as SQL."""
-    return [f"{row}.{lake_name(item)}" for item in items]
+    return [f"{row}.{write_lake_name(item)}" for item in items]
 
 
 def write_scope(frame: DataFrame) -> str:
@@ -72,7 +72,7 @@ def select_scope(frame: DataFrame) -> DataFrame:
 
 def digest_rows(frame: DataFrame, side: Side, shape: ComparisonShape, *extra: str) -> DataFrame:
     """`segment`, the canonical key, `digest`, and any extra columns of the frame, as SQL with their names."""
-    selected = frame.selectExpr(*key_columns(side, shape), f"{write_digest(side, shape)} as digest", *extra)
+    selected = frame.selectExpr(*list_key_columns(side, shape), f"{write_digest(side, shape)} as digest", *extra)
     return add_segment(selected, shape)
 
 
@@ -82,62 +82,62 @@ def place_rows(frame: DataFrame, side: Side, shape: ComparisonShape, segments: S
     As few frames on the way as can be: Spark analyses each of them anew. The key's form stands where it is needed, and no
     name of ours, which a column of the table may have too.
     """
-    segment = f"{segment_column(shape, key_values(side, shape))} as segment"
+    segment = f"{write_segment(shape, list_key_values(side, shape))} as segment"
     if len(segments.ids) > _MOST_LISTED:
-        return select_segments(frame.selectExpr(segment, *key_columns(side, shape), *columns), segments)
+        return select_segments(frame.selectExpr(segment, *list_key_columns(side, shape), *columns), segments)
     listed = ", ".join(map(str, segments.ids))
-    inside = f"{segment_column(shape, key_values(side, shape))} in ({listed})" if listed else "false"
-    return frame.where(inside).selectExpr(segment, *key_columns(side, shape), *columns)
+    inside = f"{write_segment(shape, list_key_values(side, shape))} in ({listed})" if listed else "false"
+    return frame.where(inside).selectExpr(segment, *list_key_columns(side, shape), *columns)
 
 
 def write_digest(side: Side, shape: ComparisonShape) -> str:
     """The digest of that side's own rows, as SQL."""
     columns = shape.agreement.columns
-    return row_digest(columns, name_columns(side, columns))
+    return write_row_digest(columns, name_columns(side, columns))
 
 
-def key_values(side: Side, shape: ComparisonShape) -> tuple[str, ...]:
+def list_key_values(side: Side, shape: ComparisonShape) -> tuple[str, ...]:
     """The canonical key of that side's own rows, as SQL."""
     key = shape.agreement.key
     values = zip(key, name_columns(side, key), strict=True)
-    return tuple(f"({canonical_value(item, value)})" for item, value in values)
+    return tuple(f"({write_canonical(item, value)})" for item, value in values)
 
 
-def key_columns(side: Side, shape: ComparisonShape) -> list[str]:
+def list_key_columns(side: Side, shape: ComparisonShape) -> list[str]:
     """The same with its names."""
-    return [f"{value} as {name}" for name, value in zip(shape.key_names, key_values(side, shape), strict=True)]
+    return [f"{value} as {name}" for name, value in zip(shape.key_names, list_key_values(side, shape), strict=True)]
 
 
-def watermark_micros(side: Side, shape: ComparisonShape) -> str:
+def write_watermark(side: Side, shape: ComparisonShape) -> str:
     """The row's greatest non-null watermark, as SQL: microseconds, a number, or text. The lake has no row versions."""
     items = shape.agreement.watermark if side == "lake" else shape.agreement.moving
-    return greatest_micros(items, name_columns(side, items))
+    return write_greatest_micros(items, name_columns(side, items))
 
 
-def source_id(shape: ComparisonShape) -> str:
+def write_source_id(shape: ComparisonShape) -> str:
     """The source row's incrementing id, as SQL; NULL where the strategy has none."""
     item = shape.agreement.incrementing
-    return "cast(null as bigint)" if item is None else source_name(item)
+    return "cast(null as bigint)" if item is None else write_source_name(item)
 
 
 def add_segment(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     """Rows with a canonical key, and the segment of each: the same number as `RangeSegments.segment_of` gives."""
-    return rows.selectExpr("*", f"{segment_column(shape)} as segment")
+    return rows.selectExpr("*", f"{write_segment(shape)} as segment")
 
 
-def segment_column(shape: ComparisonShape, values: Sequence[str] = ()) -> str:
+def write_segment(shape: ComparisonShape, values: Sequence[str] = ()) -> str:
     """The segment of each row by its canonical key, as SQL; `values` say the key where its columns do not stand in the frame."""
     cut, values = shape.segmentation, values or shape.key_names
     if isinstance(cut, RangeSegments):
         return _range_segment(cut, values[0])
     if cut.by == "md5":
         keys = zip(shape.agreement.key, values, strict=True)
-        return text_bucket(row_text([plain_text(item, value) for item, value in keys]), cut.count)
-    hashed = ", ".join((*null_marks(values), *values))
+        return write_text_bucket(write_row_text([write_plain_text(item, value) for item, value in keys]), cut.count)
+    hashed = ", ".join((*write_null_marks(values), *values))
     return f"cast(pmod(xxhash64({hashed}), {cut.count}) as int)"
 
 
-def whole_row(names: Iterable[str]) -> str:
+def write_whole_row(names: Iterable[str]) -> str:
     """The columns of these names as one, as SQL."""
     return f"struct({', '.join(map(quote_name, names))})"
 
@@ -145,7 +145,7 @@ def whole_row(names: Iterable[str]) -> str:
 def keep_rows(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
     """The lake's own rows of some segments, all columns; materialised, and failing rather than read again if lost."""
     # The row travels as one column: a table may have columns that are called as ours are.
-    placed = place_rows(frame, "lake", shape, segments, f"{whole_row(frame.columns)} as hr_row")
+    placed = place_rows(frame, "lake", shape, segments, f"{write_whole_row(frame.columns)} as hr_row")
     return placed.select("hr_row.*").localCheckpoint(eager=True)
 
 
@@ -172,18 +172,18 @@ def select_segments(frame: DataFrame, segments: SegmentSet) -> DataFrame:
 _SHORT_SCALE = 6  # up to here Spark never writes a decimal with an exponent
 
 
-def row_text(texts: list[str]) -> str:
+def write_row_text(texts: list[str]) -> str:
     """Canonical texts as one, as SQL; each is named twice, so they are to be columns of an inner select."""
     fields = [f"coalesce(concat(octet_length({text}), ':', {text}), '{canonical_text.NULL_FIELD}')" for text in texts]
     return f"concat({', '.join(fields)})"
 
 
-def text_digest(row: str) -> str:
+def write_text_digest(row: str) -> str:
     """60 bits of the row text as a bigint; summed as halves, for a sum of such numbers wraps after eight."""
     return _md5_number(row, canonical_text.DIGEST_HEX_DIGITS)
 
 
-def text_bucket(key_row: str, count: int) -> str:
+def write_text_bucket(key_row: str, count: int) -> str:
     """The hash segment of a key's row text."""
     return f"cast({_md5_number(key_row, canonical_text.BUCKET_HEX_DIGITS)} % {count} as int)"
 
@@ -192,7 +192,7 @@ def _md5_number(text: str, hex_digits: int) -> str:
     return f"cast(conv(substring(md5(cast({text} as binary)), 1, {hex_digits}), 16, 10) as bigint)"
 
 
-def plain_text(item: ComparedColumn, form: str) -> str:
+def write_plain_text(item: ComparedColumn, form: str) -> str:
     """The text of a canonical form (compare/equality.py) of any kind but floats; both as SQL."""
     kind = item.column.kind
     if kind is Kind.BOOLEAN:

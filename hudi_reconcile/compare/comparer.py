@@ -20,15 +20,15 @@ from hudi_reconcile.compare.columns import (
     Side,
     digest_rows,
     keep_rows,
-    key_values,
-    segment_column,
+    list_key_values,
     select_scope,
     select_segments,
     write_digest,
+    write_segment,
 )
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
-from hudi_reconcile.compare.equality import canonical_value, source_name
-from hudi_reconcile.compare.findings import Masks, key_struct
+from hudi_reconcile.compare.equality import write_canonical, write_source_name
+from hudi_reconcile.compare.findings import Masks, write_key
 from hudi_reconcile.core.sweep.coverage import list_segments
 from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
@@ -40,10 +40,10 @@ from hudi_reconcile.core.sweep.drift_profile import (
     WatermarkShift,
     count_days,
     count_heat,
-    day_text,
-    fullest_cells,
-    lateness,
     map_keys,
+    measure_lateness,
+    select_fullest_cells,
+    write_day,
 )
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
@@ -79,11 +79,11 @@ class SparkComparer:
 
     def compare_digests(self, look: Look, segments: SegmentSet | None) -> tuple[SegmentDigest, ...]:
         """One entry per segment that holds a row on either side."""
-        return segment_digests(_frame(look.source), _frame(look.lake), self._shape, segments)
+        return digest_segments(_frame(look.source), _frame(look.lake), self._shape, segments)
 
     def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
         """The source's rows digested alone."""
-        return source_digests(_frame(source), self._shape)
+        return digest_source_rows(_frame(source), self._shape)
 
     def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
@@ -137,7 +137,7 @@ class SparkComparer:
 
     def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
         """The keys of some findings; one job."""
-        return corrections.key_texts(_frame(found).where(findings.CHOSEN[which]), self._shape, most)
+        return corrections.list_key_texts(_frame(found).where(findings.CHOSEN[which]), self._shape, most)
 
     def unsettle(self, found: Frame, which: KeysOf) -> Frame:
         """The findings, some of them as moving, in their lines too; lazy."""
@@ -163,14 +163,14 @@ class SparkComparer:
 
     def select_corrections(self, frame: Frame, action: str | None) -> Frame:
         """The findings that are corrections."""
-        rows = corrections.planned_keys(_frame(frame))
+        rows = corrections.select_planned(_frame(frame))
         return Frame(rows if action is None else rows.where(F.col("action") == action))
 
     def profile_drift(self, frame: Frame, rows: int, *, timed: bool, reached_micros: int | None) -> Anatomy:
         """Where the drift lies; two small jobs."""
-        drift = corrections.planned_keys(_frame(frame)).coalesce(count_parts(rows))
+        drift = corrections.select_planned(_frame(frame)).coalesce(count_parts(rows))
         counted = count_cells(drift, timed=timed)
-        cells, other_rows = fullest_cells(counted, rows)
+        cells, other_rows = select_fullest_cells(counted, rows)
         totals = count_totals(drift, reached_micros, timed=timed, segments=list_segments(self._shape.segmentation))
         return replace(totals, cells=cells, other_rows=other_rows, days=count_days(counted), heat=count_heat(counted))
 
@@ -184,7 +184,7 @@ class SparkComparer:
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
         """The keys of the deletes that may be written; one job."""
-        return corrections.keys_to_delete(_frame(rechecked), self._shape, most)
+        return corrections.list_keys_to_delete(_frame(rechecked), self._shape, most)
 
     def stage_rows(self, source: Frame) -> tuple[Frame, int]:
         """Rows of the source, materialised, and counted."""
@@ -229,7 +229,7 @@ class SparkComparer:
         return Corrective(
             upserts=Frame(found.where(F.col("action") == "upsert").select("source_row.*")),
             deletes=Frame(found.where(F.col("action") == "delete").select("lake_row.*")),
-            expected=Frame(corrections.expected_versions(found, self._shape)),
+            expected=Frame(corrections.list_expected_versions(found, self._shape)),
             rows=rows,
         )
 
@@ -244,7 +244,7 @@ class SparkComparer:
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""
-        return Frame(status_of_keys(_frame(rows), column, reasons, self._shape))
+        return Frame(list_statuses(_frame(rows), column, reasons, self._shape))
 
     def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of these keys; materialised."""
@@ -258,7 +258,7 @@ class SparkComparer:
         return Frame(findings.hold_odd(judged, lambda: _frame(whole_lake()), self._shape, self._table))
 
     def _versions(self, around: tuple[Frame, Frame], segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
-        was, then = (candidates.lake_versions(_frame(rows), self._shape, segments) for rows in around)
+        was, then = (candidates.select_lake_versions(_frame(rows), self._shape, segments) for rows in around)
         return was, then
 
     def _pick_images(self, keys: DataFrame, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
@@ -270,8 +270,8 @@ class SparkComparer:
 
     def _images(self, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         return (
-            candidates.source_images(_frame(look.source), self._shape, segments),
-            candidates.lake_images(_frame(look.lake), self._shape, segments),
+            candidates.select_source_images(_frame(look.source), self._shape, segments),
+            candidates.select_lake_images(_frame(look.lake), self._shape, segments),
         )
 
 
@@ -291,7 +291,7 @@ _SUMS = (
 )
 
 
-def segment_digests(
+def digest_segments(
     source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments: SegmentSet | None
 ) -> tuple[SegmentDigest, ...]:
     """Digest both sides at the same time and hold them against each other, segment by segment.
@@ -315,13 +315,13 @@ def segment_digests(
 
 def _select_digests(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFrame:
     """`segment` and `digest` of each row, and whose it is: no key, whose type may differ between the sides."""
-    segment, digest = segment_column(shape, key_values(side, shape)), write_digest(side, shape)
+    segment, digest = write_segment(shape, list_key_values(side, shape)), write_digest(side, shape)
     ours, theirs = ("1L", "0L") if side == "source" else ("0L", "1L")
     named = (f"{segment} as segment", f"{digest} as digest", f"{ours} as ours", f"{theirs} as theirs")
     return select_scope(frame).selectExpr(*named)
 
 
-def source_digests(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
+def digest_source_rows(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
     digests = digest_rows(select_scope(rows), "source", shape)
     sums = _collect_sums(digests, ("count(1)", f"sum({_HIGH})", f"sum({_LOW})"), None)
@@ -339,14 +339,16 @@ def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> d
     """Rows whose value is more than what is left of it, by column. One job that reads these columns only."""
     if not items:
         return {}
-    counts = [f"count(case when {_hides(item, source_name(item))} then 1 end) as n{i}" for i, item in enumerate(items)]
+    counts = [
+        f"count(case when {_hides(item, write_source_name(item))} then 1 end) as n{i}" for i, item in enumerate(items)
+    ]
     row = source.agg(*map(F.expr, counts)).collect()[0]
     return {item.column.name: int(row[f"n{i}"]) for i, item in enumerate(items)}
 
 
 def _hides(item: ComparedColumn, value: str) -> str:
     """True where something is cut off, as SQL; NULL hides nothing, and NaN is NaN in any width."""
-    left = f"({canonical_value(item, value)})"
+    left = f"({write_canonical(item, value)})"
     if item.as_float:
         return f"cast({left} as double) <> {value}"
     if item.column.kind is Kind.DECIMAL:
@@ -368,7 +370,7 @@ def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
     place = "get_json_object(line, '$.lake.partition_path') as place"
     grouped = drift.selectExpr("kind", place, f"{day} as day").groupBy("kind", "place", "day").count()
     found = grouped.orderBy(F.desc("count"), "kind", "place", "day").limit(MOST_COUNTED).collect()
-    return tuple(DriftCell(row["kind"], row["place"], day_text(row["day"]), row["count"]) for row in found)
+    return tuple(DriftCell(row["kind"], row["place"], write_day(row["day"]), row["count"]) for row in found)
 
 
 _COUNTED = "count(1) as rows, sum(number) as sum, min(number) as least, max(number) as most"
@@ -401,7 +403,7 @@ def count_totals(drift: DataFrame, reached_micros: int | None, *, timed: bool, s
     extra = int(found["extra"]["sum"]) if "extra" in found else 0
     greatest = int(found["marked"]["most"]) if "marked" in found else None
     behind_rows = [rows.get(f"behind {place}", 0) for place in range(len(LATENESS_SECONDS) + 1)]
-    late_rows = lateness(rows.get("late", 0), rows.get("marked", 0), behind_rows, greatest)
+    late_rows = measure_lateness(rows.get("late", 0), rows.get("marked", 0), behind_rows, greatest)
     shifted = found.get("shifted")
     shift = None if shifted is None else WatermarkShift(rows["shifted"], int(shifted["least"]), int(shifted["most"]))
     drifted = (int(word.removeprefix("segment ")) for word in rows if word.startswith("segment "))
@@ -411,7 +413,7 @@ def count_totals(drift: DataFrame, reached_micros: int | None, *, timed: bool, s
 RULES = "rules"
 
 
-def status_of_keys(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: ComparisonShape) -> DataFrame:
+def list_statuses(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: ComparisonShape) -> DataFrame:
     """Keys by what a column says of them, in the words of `reasons` where it has one; without those that were corrected."""
     said = F.col(column)
     reason = reduce(lambda other, one: F.when(said == one, reasons[one]).otherwise(other), reasons, said)
@@ -426,6 +428,6 @@ def list_uncorrected(planned: DataFrame, ends: Sequence[DataFrame], shape: Compa
     plan = planned.drop("reason", RULES, "line").alias("p")
     same = [F.col(f"p.{name}").eqNullSafe(F.col(f"e.{name}")) for name in shape.key_names]
     rows = plan.join(left, reduce(Column.__and__, same)).select("p.*", "e.reason", f"e.{RULES}")
-    named = f"{text_literal(table)} as `table`, kind, {key_struct(shape)} as key, action, columns, reason, {RULES}"
+    named = f"{text_literal(table)} as `table`, kind, {write_key(shape)} as key, action, columns, reason, {RULES}"
     line = f"to_json(struct({named}), map('ignoreNullFields', 'false')) as line"
     return rows.selectExpr("*", line).localCheckpoint(eager=True)

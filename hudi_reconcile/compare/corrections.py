@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.candidates import group_by_key
 from hudi_reconcile.compare.columns import ComparisonShape, name_columns
-from hudi_reconcile.compare.equality import canonical_value
+from hudi_reconcile.compare.equality import write_canonical
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import READ_SEQ
@@ -22,7 +22,7 @@ DOUBLED, LANDED, HELD = "doubled", "landed", "held"
 WRITTEN = (READY, DOUBLED)
 
 
-def planned_keys(findings: DataFrame) -> DataFrame:
+def select_planned(findings: DataFrame) -> DataFrame:
     """The plan's part of a sweep's findings: one row per correction."""
     return findings.where(F.col("action") != "none")
 
@@ -117,7 +117,7 @@ def count_statuses(rechecked: DataFrame) -> StatusCounts:
     )
 
 
-def expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
+def list_expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The record key columns under their lake names and `_hr_seqno`, one row per version that the plan compared.
 
     Keys take the form in which the lake holds them: from the lake's row where it has one, from the source's otherwise.
@@ -188,12 +188,12 @@ def _add_versions(rows: DataFrame, around: Pair, shape: ComparisonShape) -> Data
     return rows
 
 
-def keys_to_delete(rechecked: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
+def list_keys_to_delete(rechecked: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
     """The keys of the deletes that may be written, as text; None where there are more than `most`."""
-    return key_texts(rechecked.where(_deletes()), shape, most)
+    return list_key_texts(rechecked.where(_deletes()), shape, most)
 
 
-def key_texts(rows: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
+def list_key_texts(rows: DataFrame, shape: ComparisonShape, most: int) -> tuple[Key, ...] | None:
     """The keys of these rows as text; None where there are more than `most`."""
     columns = [F.col(name) for name in shape.key_names]
     kinds = [item.column.kind for item in shape.agreement.key]
@@ -210,7 +210,7 @@ def mark_existing(rechecked: DataFrame, there: DataFrame | None, shape: Comparis
     key = shape.agreement.key
     values = zip(shape.key_names, key, name_columns("source", key), strict=True)
     keys = there.selectExpr(
-        *[f"{canonical_value(item, value)} as there_{name}" for name, item, value in values]
+        *[f"{write_canonical(item, value)} as there_{name}" for name, item, value in values]
     ).distinct()
     same = [F.col(name).eqNullSafe(F.col(f"there_{name}")) for name in shape.key_names]
     joined = rechecked.join(keys.withColumn("there", F.lit(True)), reduce(Column.__and__, same), "left")

@@ -16,12 +16,12 @@ from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, MOST_DIGITS, Kind
 
 
-def source_name(item: ComparedColumn) -> str:
+def write_source_name(item: ComparedColumn) -> str:
     """The column as the source read names it: `c<index>`."""
     return f"c{item.index}"
 
 
-def lake_name(item: ComparedColumn) -> str:
+def write_lake_name(item: ComparedColumn) -> str:
     """The column as the lake names it, as SQL."""
     return quote_name(item.column.lake_name)
 
@@ -31,12 +31,12 @@ def quote_name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def column_named(name: str) -> SparkColumn:
+def find_column(name: str) -> SparkColumn:
     """A column by its exact name, whatever is in it."""
     return F.col(quote_name(name))
 
 
-def canonical_value(item: ComparedColumn, value: str) -> str:
+def write_canonical(item: ComparedColumn, value: str) -> str:
     """One form per value: bigint, agreed decimal, days, microseconds, lower-case uuid, text without char padding; as SQL.
 
     A NUMBER is text without zeros that say nothing; what is no plain decimal (NaN, 1e3) stays as it is.
@@ -52,7 +52,7 @@ def canonical_value(item: ComparedColumn, value: str) -> str:
     if kind is Kind.UUID:
         return f"lower({value})"
     if kind is Kind.NUMBER:
-        return plain_number(value)
+        return write_plain_number(value)
     if kind is Kind.DATE:
         return f"unix_date({value})"
     if kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ):
@@ -75,7 +75,7 @@ def _cut_micros(item: ComparedColumn, micros: str) -> str:
     return f"({micros} - pmod({micros}, {10 ** (MICROS_DIGITS - item.fraction_digits)}))"
 
 
-def plain_number(value: str) -> str:
+def write_plain_number(value: str) -> str:
     """Decimal text by value: no plus, no leading zeros, no zeros at the end of the fraction, no minus before zero."""
     text = f"trim({value})"
     # r'': how a backslash is escaped in another literal depends on a setting of Spark's.
@@ -105,28 +105,28 @@ def _one_zero(item: ComparedColumn, value: str) -> str:
     return f"case when {same_width} = 0 then cast(0 as {width}) else {same_width} end"
 
 
-def row_digest(items: tuple[ComparedColumn, ...], names: list[str]) -> str:
+def write_row_digest(items: tuple[ComparedColumn, ...], names: list[str]) -> str:
     """64 bits over all columns and over which of them are NULL; as SQL.
 
     Spark's hash skips NULLs, so without the marks (NULL, x) and (x, NULL) would be one row. Columns that are NOT NULL at
     the source need no mark: where the lake holds a NULL in one, equal marks leave it one value short, never another order.
     """
-    forms = [hashable_value(item, name) for item, name in zip(items, names, strict=True)]
+    forms = [write_hashable(item, name) for item, name in zip(items, names, strict=True)]
     marked = [name for item, name in zip(items, names, strict=True) if item.column.nullable]
-    return f"xxhash64({', '.join((*null_marks(marked), *forms))})"
+    return f"xxhash64({', '.join((*write_null_marks(marked), *forms))})"
 
 
-def hashable_value(item: ComparedColumn, value: str) -> str:
+def write_hashable(item: ComparedColumn, value: str) -> str:
     """A form whose hash is that of the canonical one.
 
     Spark hashes dates and both kinds of timestamp by their days and microseconds; turning one kind of timestamp into the
     other would cost more than all other columns together.
     """
     plain = item.column.kind in CALENDAR_KINDS and item.fraction_digits is None
-    return value if plain else canonical_value(item, value)
+    return value if plain else write_canonical(item, value)
 
 
-def null_marks(names: Sequence[str]) -> list[str]:
+def write_null_marks(names: Sequence[str]) -> list[str]:
     """Which of the columns, named as SQL, are NULL: one bit each, 62 to a bigint."""
     chunks = [names[start : start + 62] for start in range(0, len(names), 62)]
     return [" | ".join(_mark(name, bit) for bit, name in enumerate(chunk)) for chunk in chunks]
@@ -136,11 +136,11 @@ def _mark(name: str, bit: int) -> str:
     return f"(case when {name} is null then {1 << bit}L else 0L end)"
 
 
-def greatest_micros(items: tuple[ComparedColumn, ...], values: list[str]) -> str:
+def write_greatest_micros(items: tuple[ComparedColumn, ...], values: list[str]) -> str:
     """The greatest non-null watermark, of a clock in microseconds; NULL where all are NULL; as SQL."""
     micros = []
     for item, value in zip(items, values, strict=True):
-        canon = canonical_value(item, value)
+        canon = write_canonical(item, value)
         micros.append(f"(cast({canon} as bigint) * 86400000000)" if item.column.kind is Kind.DATE else canon)
     if not micros:
         return "cast(null as bigint)"
@@ -156,7 +156,7 @@ _HALF_STEP = {Kind.REAL: 2.0**-24, Kind.DOUBLE: 2.0**-53}
 
 def is_same(item: ComparedColumn, source: str, lake: str) -> str:
     """True where the values are equal or close enough; NULL is equal to NULL only. Never NULL itself. As SQL."""
-    equal = f"(({canonical_value(item, source)}) <=> ({canonical_value(item, lake)}))"
+    equal = f"(({write_canonical(item, source)}) <=> ({write_canonical(item, lake)}))"
     if item.tolerance is None:
         return equal
     return f"({equal} or coalesce({_close(item, item.tolerance, source, lake)}, false))"
@@ -213,6 +213,6 @@ def _double(number: float) -> str:
 
 
 def _plain(value: str) -> str:
-    text = plain_number(value)
+    text = write_plain_number(value)
     number = f"cast({text} as decimal({_NUMBER_DIGITS[0]},{_NUMBER_DIGITS[1]}))"
     return f"case when rlike({text}, r'{_NUMBER}') then {number} end"

@@ -16,7 +16,13 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from hudi_reconcile.compare.columns import ComparisonShape, key_columns, lake_values, name_columns, source_values
+from hudi_reconcile.compare.columns import (
+    ComparisonShape,
+    list_key_columns,
+    list_lake_values,
+    list_source_values,
+    name_columns,
+)
 from hudi_reconcile.compare.equality import is_same, quote_name, read_canonical
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.pull.cursor import Value
@@ -39,15 +45,15 @@ def build_findings(
         "*",
         F.expr(f"{kind} as kind"),
         F.expr(f"{render_action(kind)} as action"),
-        F.expr(f"{differing_columns(items)} as columns"),
-        shown_values(items, source_values(items), masks).alias("source_values"),
-        shown_values(items, lake_values(items), masks).alias("lake_values"),
+        F.expr(f"{write_differing_columns(items)} as columns"),
+        mask_values(items, list_source_values(items), masks).alias("source_values"),
+        mask_values(items, list_lake_values(items), masks).alias("lake_values"),
     )
     line = _struct(
         [
             ("table", text_literal(table)),
             ("kind", "kind"),
-            ("key", key_struct(shape)),
+            ("key", write_key(shape)),
             ("action", "action"),
             ("columns", "columns"),
             ("source", _source_image(shape, masks)),
@@ -73,7 +79,7 @@ CHOSEN: Final[Mapping[KeysOf, str]] = {
 def relabel(found: DataFrame, which: str, kind: FindingKind, shape: ComparisonShape, table: str) -> DataFrame:
     """The findings, some of them (by SQL) of a kind that nothing is done about, in their lines too. Lazy."""
     named = f"'{kind.value}'"
-    fields = [("table", text_literal(table)), ("kind", named), ("key", key_struct(shape)), ("action", "'none'")]
+    fields = [("table", text_literal(table)), ("kind", named), ("key", write_key(shape)), ("action", "'none'")]
     line = _struct([*fields, ("columns", "columns"), ("source", "null"), ("lake", "null")])
     changed = {"kind": named, "action": "'none'", "line": f"to_json({line}, map('ignoreNullFields', 'false'))"}
     return found.selectExpr(
@@ -91,11 +97,11 @@ ODD_KEY = FindingKind.ODD_KEY.value
 def _is_odd(shape: ComparisonShape) -> str:
     """Whether the key is odd as the lake has it, or else as it would be written, or the place that it would have; as SQL."""
     key = shape.agreement.key
-    pairs = zip(key, lake_values(key), source_values(key), strict=True)
+    pairs = zip(key, list_lake_values(key), list_source_values(key), strict=True)
     parts = [(f"if(lake_row is null, cast({ours} as {item.written_type}), {theirs})", item.lake_type)
              for item, theirs, ours in pairs]  # fmt: skip
     odd = render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing)
-    return f"({odd} or {render_misplaced(source_values(shape.agreement.places))})"
+    return f"({odd} or {render_misplaced(list_source_values(shape.agreement.places))})"
 
 
 # What is equal needs nothing, and what moves is not judged.
@@ -139,7 +145,7 @@ def _odd_rows(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
     values = name_columns("lake", key)
     parts = [(value, item.lake_type) for item, value in zip(key, values, strict=True)]
     odd = rows.where(render_odd([item.column.lake_name for item in key], parts, shape.agreement.mixing))
-    return odd.selectExpr(*key_columns("lake", shape))
+    return odd.selectExpr(*list_key_columns("lake", shape))
 
 
 # True where the row was seen to change without its watermark; a pull may still bring what is pending or settled.
@@ -149,9 +155,9 @@ _IS_SILENT = (
 )
 
 
-def differing_columns(items: tuple[ComparedColumn, ...]) -> str:
+def write_differing_columns(items: tuple[ComparedColumn, ...]) -> str:
     """Source names of the columns that differ, as SQL, where both sides hold the row; empty otherwise."""
-    pairs = zip(items, source_values(items), lake_values(items), strict=True)
+    pairs = zip(items, list_source_values(items), list_lake_values(items), strict=True)
     names = [
         f"case when not {is_same(item, ours, theirs)} then {text_literal(item.column.name)} end"
         for item, ours, theirs in pairs
@@ -163,17 +169,17 @@ def differing_columns(items: tuple[ComparedColumn, ...]) -> str:
 _NO_NAMES = "cast(array() as array<string>)"
 
 
-def key_struct(shape: ComparisonShape) -> str:
+def write_key(shape: ComparisonShape) -> str:
     """The key under the source's names; from its canonical form, so that a key that vanished on both sides has its name."""
     pairs = zip(shape.agreement.key, shape.key_names, strict=True)
-    return _struct([(item.column.name, json_value(item, read_canonical(item, name))) for item, name in pairs])
+    return _struct([(item.column.name, write_json_value(item, read_canonical(item, name))) for item, name in pairs])
 
 
 def _source_image(shape: ComparisonShape, masks: Masks) -> str:
     image = _struct(
         [
-            ("watermark", watermark_text(shape.agreement.moving, "source_micros", masks)),
-            ("digest", hex_digest("source_digest")),
+            ("watermark", write_watermark_text(shape.agreement.moving, "source_micros", masks)),
+            ("digest", write_hex_digest("source_digest")),
             ("values", "source_values"),
         ]
     )
@@ -183,8 +189,8 @@ def _source_image(shape: ComparisonShape, masks: Masks) -> str:
 def _lake_image(shape: ComparisonShape, masks: Masks) -> str:
     image = _struct(
         [
-            ("watermark", watermark_text(shape.agreement.watermark, "lake_micros", masks)),
-            ("digest", hex_digest("lake_digest")),
+            ("watermark", write_watermark_text(shape.agreement.watermark, "lake_micros", masks)),
+            ("digest", write_hex_digest("lake_digest")),
             ("commit_time", "lake_commit_time"),
             ("partition_path", "lake_partition_path"),
             ("copies", "lake_copies"),
@@ -267,7 +273,7 @@ class Masks:
         return name in self.columns
 
 
-def json_value(item: ComparedColumn, value: str) -> str:
+def write_json_value(item: ComparedColumn, value: str) -> str:
     """The value for JSON, both as SQL: integers and booleans as such, all else as text; NULL stays NULL."""
     kind = item.column.kind
     if kind in (Kind.INTEGER, Kind.BOOLEAN):
@@ -297,10 +303,10 @@ def _struct(fields: list[tuple[str, str]]) -> str:
     return f"struct({', '.join(f'{value} as {quote_name(name)}' for name, value in fields)})"
 
 
-def shown_values(items: tuple[ComparedColumn, ...], values: list[str], masks: Masks) -> SparkColumn:
+def mask_values(items: tuple[ComparedColumn, ...], values: list[str], masks: Masks) -> SparkColumn:
     """A struct of the values (SQL) that may be shown, under the source's names; NULL where there is none to show."""
     pairs = zip(items, values, strict=True)
-    texts = {item.column.name: json_value(item, value) for item, value in pairs}
+    texts = {item.column.name: write_json_value(item, value) for item, value in pairs}
     shown = [(name, text) for name, text in texts.items() if masks.columns.get(name) != "redact"]
     if not shown:
         return F.lit(None).cast("struct<none:string>")
@@ -322,18 +328,18 @@ def hmac_column(text: SparkColumn, key: bytes) -> SparkColumn:
     return F.sha2(F.concat(outer, F.unhex(F.sha2(F.concat(inner, F.encode(text, "UTF-8")), 256))), 256)
 
 
-def hex_digest(digest: str) -> str:
+def write_hex_digest(digest: str) -> str:
     """A row digest as 16 hex digits, both as SQL."""
     return f"lpad(lower(hex({digest})), 16, '0')"
 
 
-def watermark_text(items: tuple[ComparedColumn, ...], micros: str, masks: Masks) -> str:
+def write_watermark_text(items: tuple[ComparedColumn, ...], micros: str, masks: Masks) -> str:
     """The watermark of this name as ISO text, `Z` where its kind has a zone, or as it is; NULL where it is masked. As SQL."""
     if not items or any(masks.hides(item.column.name) for item in items):
         return "cast(null as string)"
     kinds = {item.column.kind for item in items}
     if not kinds <= CALENDAR_KINDS:
-        return f"cast({json_value(items[0], micros)} as string)"
+        return f"cast({write_json_value(items[0], micros)} as string)"
     if kinds == {Kind.DATE}:
         return f"date_format(timestamp_micros({micros}), 'yyyy-MM-dd')"
     return _iso(f"timestamp_micros({micros})", is_utc=kinds == {Kind.TIMESTAMPTZ})

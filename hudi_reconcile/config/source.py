@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote
 from hudi_reconcile.config.fields import Finding, Raw
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.connection import SYSTEM, Transport, read_transport
-from hudi_reconcile.core.source.jdbc import JdbcTls, is_jdbc, jdbc_tls, unchecked_settings
+from hudi_reconcile.core.source.jdbc import JdbcTls, is_jdbc, list_unchecked_settings, read_jdbc_tls
 from hudi_reconcile.databases.registry import find_database, read_scheme
 
 
@@ -80,8 +80,8 @@ def unverified_findings(url: str, options: Mapping[str, str], *, insecure: bool)
         find_transport(url, insecure=insecure)
     except UsageError as error:
         yield f"{error.message.removeprefix('source.url: ')}; {error.fix}"
-    if is_jdbc(url) and not insecure and jdbc_tls(url, options) is JdbcTls.UNCHECKED:
-        names = ", ".join(unchecked_settings(url, options))
+    if is_jdbc(url) and not insecure and read_jdbc_tls(url, options) is JdbcTls.UNCHECKED:
+        names = ", ".join(list_unchecked_settings(url, options))
         yield f"leaves the server unchecked ({names}), which is not this machine; verify it, or source: {{insecure: true}}"
 
 
@@ -90,7 +90,7 @@ def transport_warning(url: str, options: Mapping[str, str], *, insecure: bool) -
     transport = find_transport(url, insecure=insecure)
     if transport is not None:
         return f"source.insecure is true: {transport.warning}" if transport.warning else ""
-    said = jdbc_tls(url, options) if is_jdbc(url) else JdbcTls.LOCAL
+    said = read_jdbc_tls(url, options) if is_jdbc(url) else JdbcTls.LOCAL
     if said is JdbcTls.UNCHECKED:
         return f"source.insecure is true: {said}; nothing proves that what answers is the database"
     if said is JdbcTls.UNKNOWN:

@@ -44,7 +44,7 @@ from hudi_reconcile.config.table_rules import (
 )
 from hudi_reconcile.core.catalog_sync import flag_problems
 from hudi_reconcile.core.errors import UsageError, fold
-from hudi_reconcile.core.plan.lake_ownership import lake_option_problems
+from hudi_reconcile.core.plan.lake_ownership import list_option_problems
 from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, ChangeLog, PartitionField, TableType
 
 Mask = Literal["hmac", "redact", "show"]
@@ -200,7 +200,7 @@ class LakeConfig(Section):
     def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
         """Options are Hudi's, and none of those that the tool sets itself."""
         options = {str(key): value for key, value in raw.section("options").values.items()}
-        for key, text in (*lake_option_problems(options), *flag_problems(options)):
+        for key, text in (*list_option_problems(options), *flag_problems(options)):
             yield ("options", key), text
         if raw.get("index") == "bloom" and raw.get("partition_by"):
             # Hudi's global bloom index has kept both copies of a row that moved (apache/hudi 12128).

@@ -26,21 +26,21 @@ class Deadline:
         return now_seconds >= self.at_seconds
 
 
-def first_deadline(*found: Deadline | None) -> Deadline | None:
+def find_first_deadline(*found: Deadline | None) -> Deadline | None:
     """The one that comes first, of equals the first named; None where there is none."""
     return min((one for one in found if one is not None), key=lambda one: one.at_seconds, default=None)
 
 
-def table_key(table: str) -> str:
+def name_table_limit(table: str) -> str:
     """What a table's own limit is called.
 
-    >>> table_key("orders")
+    >>> name_table_limit("orders")
     'tables[orders].time_limit'
     """
     return f"tables[{table}].time_limit"
 
 
-def unfinished_error(deadline: Deadline, table: str) -> TimeLimitError:
+def build_unfinished_error(deadline: Deadline, table: str) -> TimeLimitError:
     """A table was worked on when its time was over."""
     if deadline.key == RUN_KEY:
         return _run_error(deadline, f"table {table} was ended before it was done")
@@ -51,7 +51,7 @@ def unfinished_error(deadline: Deadline, table: str) -> TimeLimitError:
     )
 
 
-def unbegun_error(deadline: Deadline, table: str) -> TimeLimitError:
+def build_unbegun_error(deadline: Deadline, table: str) -> TimeLimitError:
     """The run's time was over before a table's turn."""
     return _run_error(deadline, f"table {table} was not begun")
 

@@ -133,7 +133,7 @@ STOPS = (KeyboardInterrupt,)
 _LONGEST, _MOST = 200, 2_000
 
 
-def nearest_name(name: str, legal: Iterable[str]) -> str | None:
+def find_nearest_name(name: str, legal: Iterable[str]) -> str | None:
     """The legal name that looks most like this one; None where none comes near."""
     if len(name) > _LONGEST:
         return None
@@ -148,7 +148,7 @@ def suggest_name(name: str, legal: Iterable[str]) -> str:
     >>> suggest_name("ordres", ["orders", "items"]), suggest_name("x", ["orders"])
     ("; did you mean 'orders'?", '')
     """
-    close = nearest_name(name, legal)
+    close = find_nearest_name(name, legal)
     return f"; did you mean {close!r}?" if close else ""
 
 
@@ -174,10 +174,10 @@ def find_respelled(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         first.setdefault(fold(key), key)
 
 
-def overlay(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
+def overlay_options(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
     """What is given, then ours: no spelling of a key of ours stays beside it, as one of the two would win by chance.
 
-    >>> overlay({"opTions": "a", "b": "c"}, {"options": "d"})
+    >>> overlay_options({"opTions": "a", "b": "c"}, {"options": "d"})
     {'b': 'c', 'options': 'd'}
     """
     own = {fold(key) for key in ours}

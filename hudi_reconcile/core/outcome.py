@@ -52,7 +52,7 @@ _GRAVITY = (
 )
 
 
-def gravest_outcome(outcomes: Iterable[Outcome]) -> Outcome:
+def find_gravest(outcomes: Iterable[Outcome]) -> Outcome:
     """The outcome that a run over several tables reports.
 
     Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hudi_reconcile.core.notes import count_open
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.result_parts import (
     Approved,
@@ -97,7 +97,7 @@ class RunResult:
     @property
     def outcome(self) -> Outcome:
         """The gravest outcome of the tables."""
-        return gravest_outcome(table.outcome for table in self.tables)
+        return find_gravest(table.outcome for table in self.tables)
 
 
 def run_document(run: RunResult) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def run_document(run: RunResult) -> dict[str, Any]:
         "exit_code": run.exit_code,
         "started_utc": run.started_utc,
         "ended_utc": run.ended_utc,
-        "tables": [table_document(table) for table in run.tables],
+        "tables": [write_table_document(table) for table in run.tables],
         "provenance": _plain(run.provenance),
         "trust": list(run.trust),
     }
@@ -126,7 +126,7 @@ def is_whole_comparison(table: Mapping[str, Any]) -> bool:
     return table.get("segments", {}).get("compared") is not None and table["source"] is not None
 
 
-def table_document(table: TableResult) -> dict[str, Any]:
+def write_table_document(table: TableResult) -> dict[str, Any]:
     """One table's part of the document."""
     document: dict[str, Any] = {
         "name": table.name,

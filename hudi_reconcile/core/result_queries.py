@@ -100,7 +100,7 @@ def open_rules(table: Document) -> int:
 _RIGHT = (Outcome.CLEAN, Outcome.CORRECTED)
 
 
-def result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | None:
+def restore_result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | None:
     """The result of a table as the run left it; None where it was found right.
 
     Without it, an apply of the other tables would be `corrected`, and a table that nobody compared would seem right.
@@ -118,7 +118,7 @@ def result_without_plan(table: Mapping[str, Any], run_id: str) -> TableResult | 
     return TableResult(table["name"], outcome, error=failure, unverified=(left,))
 
 
-def unjudged_rows(table: Mapping[str, Any]) -> tuple[Unverified, ...]:
+def list_unjudged_rows(table: Mapping[str, Any]) -> tuple[Unverified, ...]:
     """What the run's sweep says of rows that never rested: seen, named by key, and judged by nobody.
 
     Rows outside the partitions that it was asked for are none of them: an apply says by itself what its plan is a part of.
@@ -142,10 +142,10 @@ _COMMAND = re.compile(
 )
 
 
-def tool_command(config: str | None, profile: str | None = None) -> str:
+def write_tool_command(config: str | None, profile: str | None = None) -> str:
     """The tool's name with a config file, where that is not the default, and with the profile.
 
-    >>> tool_command("reconcile.yaml"), tool_command(None), tool_command("my shop.yaml", "prod")
+    >>> write_tool_command("reconcile.yaml"), write_tool_command(None), write_tool_command("my shop.yaml", "prod")
     ('hudi-reconcile', 'hudi-reconcile', "hudi-reconcile -c 'my shop.yaml' --profile prod")
     """
     named = TOOL if config in (None, DEFAULT_CONFIG) else f"{TOOL} -c {shlex.quote(str(config))}"
@@ -158,7 +158,7 @@ def add_config(text: str, config: str | None, profile: str | None = None) -> str
     >>> add_config("look: hudi-reconcile plan latest; then sweep with the hudi-reconcile that wrote it", "shop.yaml")
     'look: hudi-reconcile -c shop.yaml plan latest; then sweep with the hudi-reconcile that wrote it'
     """
-    tool = tool_command(config, profile)
+    tool = write_tool_command(config, profile)
     return _COMMAND.sub(lambda _: f"{tool} ", text)
 
 

@@ -33,20 +33,20 @@ def defuse_commands(text: str) -> str:
     return _COMMAND.sub(r"\1| ", text)
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""The text with such characters as escapes, and no command of a log within a line; line ends and tabs stay.
 
-    >>> printable("a\x1b[31mb ##[add-mask]c")
+    >>> escape_controls("a\x1b[31mb ##[add-mask]c")
     'a\\x1b[31mb # #[add-mask]c'
     """
     text = _LOGGED_COMMAND.sub("# #", text)
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def json_safe(text: str) -> str:
+def escape_json(text: str) -> str:
     r"""JSON, or a part of it, with those characters escaped that JSON lets pass: it says the same.
 
-    >>> json_safe('"a\u202eb ##vso[c"')
+    >>> escape_json('"a\u202eb ##vso[c"')
     '"a\\u202eb \\u0023#vso[c"'
     """
     text = _LOGGED_COMMAND.sub(r"\\u0023#", text)
@@ -151,10 +151,10 @@ def parse_json(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def avro_fields(schema: str) -> Iterator[tuple[str, list[Any]]]:
+def list_avro_fields(schema: str) -> Iterator[tuple[str, list[Any]]]:
     """The fields of an Avro record schema, each with the types of its union; nothing of a text that is none.
 
-    >>> list(avro_fields('{"fields": [{"name": "a", "type": ["null", "int"]}, {"name": "b", "type": "string"}, 3]}'))
+    >>> list(list_avro_fields('{"fields": [{"name": "a", "type": ["null", "int"]}, {"name": "b", "type": "string"}, 3]}'))
     [('a', ['null', 'int']), ('b', ['string'])]
     """
     document: Any = None

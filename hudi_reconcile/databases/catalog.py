@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hudi_reconcile.core.errors import RefusedError, UsageError, nearest_name
+from hudi_reconcile.core.errors import RefusedError, UsageError, find_nearest_name
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import KEY_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
@@ -131,7 +131,7 @@ def _refuse_lake_twins(request: TableRequest, columns: tuple[Column, ...]) -> No
 
 def _require_known(request: TableRequest, setting: str, name: str, columns: Mapping[str, Column]) -> None:
     if name not in columns:
-        hint = nearest_name(name, columns)
+        hint = find_nearest_name(name, columns)
         raise UsageError(
             f"table {request.name}: {setting} names column {name}, which {request.title} does not have"
             + (f" (did you mean {hint}?)" if hint else ""),

@@ -52,7 +52,7 @@ def read_links(path: Path, keys: KeyRing) -> Iterator[Link]:
             yield Link(number, None, ("is no audit record: edited, or cut by a crash",), is_whole)
             continue
         seal = tuple(_seal_flaws(record, keys, was_sealed=was_sealed, was_current=was_current))
-        is_as_told = record.get("hash") == record_hash(record) and line.removesuffix(b"\n") == canonical(record)
+        is_as_told = record.get("hash") == record_hash(record) and line.removesuffix(b"\n") == write_canonical(record)
         flaws = (*_chain_flaws(record, line, (number, previous), is_as_told=is_as_told), *seal)
         is_genuine = not seal and is_as_told
         sealed_by = str(record["key_id"]) if "key_id" in record else None
@@ -82,7 +82,7 @@ def _seal_flaws(record: Record, keys: KeyRing, *, was_sealed: bool, was_current:
         return
     key = keys.find(record["key_id"])
     if key is not None and not hmac.compare_digest(
-        key.mac(sealed_text(record)).encode(), str(record.get("mac")).encode("utf-8", "replace")
+        key.mac(write_sealed_text(record)).encode(), str(record.get("mac")).encode("utf-8", "replace")
     ):
         yield "was not sealed by the key that it names: forged"
     elif key is not None and was_current and not keys.is_current(record["key_id"]):
@@ -156,7 +156,7 @@ def audit_key(text: str, where: str) -> AuditKey:
     return AuditKey(secret)
 
 
-def missing_key_error(key_id: object, given: KeyRing, where: str) -> AuditKeyError:
+def build_missing_key_error(key_id: object, given: KeyRing, where: str) -> AuditKeyError:
     """What to say where a line was sealed with a key that is not on the ring."""
     short = str(key_id)[:_ID_LETTERS]
     if given == NO_KEYS:
@@ -196,10 +196,10 @@ class Tail:
         return FIRST_PREVIOUS if self.last is None else str(self.last["hash"])
 
 
-def canonical(value: Record) -> bytes:
+def write_canonical(value: Record) -> bytes:
     r"""The one spelling of a record that is hashed: UTF-8, sorted keys, no blanks, non-ASCII escaped.
 
-    >>> canonical({"b": "\u00e9", "a": [1, None]})
+    >>> write_canonical({"b": "\u00e9", "a": [1, None]})
     b'{"a":[1,null],"b":"\\u00e9"}'
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
@@ -217,18 +217,18 @@ def parse_line(line: bytes) -> Record | None:
 
 def record_hash(record: Record) -> str:
     """The hash that the record should carry."""
-    return hashlib.sha256(canonical({key: value for key, value in record.items() if key != "hash"})).hexdigest()
+    return hashlib.sha256(write_canonical({key: value for key, value in record.items() if key != "hash"})).hexdigest()
 
 
-def sealed_text(record: Record) -> bytes:
+def write_sealed_text(record: Record) -> bytes:
     """What the key of a sealed record signs."""
-    return canonical({key: value for key, value in record.items() if key not in ("hash", "mac")})
+    return write_canonical({key: value for key, value in record.items() if key not in ("hash", "mac")})
 
 
 def refuse_to_unseal(path: Path, last: Record | None, keys: KeyRing) -> None:
     """Raises AuditKeyError where the last line is sealed with a key that is not given: the next would break the seal."""
     if last is not None and "key_id" in last and (keys.current is None or keys.find(last["key_id"]) is None):
-        raise missing_key_error(
+        raise build_missing_key_error(
             last["key_id"], keys if keys.current is not None else NO_KEYS, f"the last line of {path}"
         )
 
@@ -252,7 +252,7 @@ def append(path: Path, facts: Record, keys: KeyRing = NO_KEYS, mode: int = OWNER
         let_in(descriptor, mode)
         os.ftruncate(descriptor, tail.whole_bytes)
         try:
-            write_all(descriptor, (b"" if tail.ended else b"\n") + canonical(record) + b"\n")
+            write_all(descriptor, (b"" if tail.ended else b"\n") + write_canonical(record) + b"\n")
             os.fsync(descriptor)
         except OSError as error:
             os.ftruncate(descriptor, tail.whole_bytes)
@@ -333,7 +333,7 @@ def _chain_record(facts: Record, tail: Tail, keys: KeyRing) -> Record:
         record["torn"] = {"bytes": len(tail.torn), "sha256": hashlib.sha256(tail.torn).hexdigest()}
     if keys.current is not None:
         record["key_id"] = keys.current.key_id
-        record["mac"] = keys.current.mac(sealed_text(record))
+        record["mac"] = keys.current.mac(write_sealed_text(record))
     record["hash"] = record_hash(record)
     return record
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from pyarrow import ArrowException, fs
 
 from hudi_reconcile.evidence.audit_log import read_records
-from hudi_reconcile.evidence.files import EvidenceError, file_lock
+from hudi_reconcile.evidence.files import EvidenceError, lock_file
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE, RESULT_FILE, STORE_LOCK, is_run_id
 
 _CHUNK_BYTES = 1 << 20
@@ -54,7 +54,7 @@ def copy_runs(reports: Path, place: CopyPlace) -> tuple[str, ...]:
     or where a file reads back as other bytes than were written.
     """
     try:
-        with file_lock(reports / STORE_LOCK):  # a purge removes no run half way, and the log is whole
+        with lock_file(reports / STORE_LOCK):  # a purge removes no run half way, and the log is whole
             log = (reports / AUDIT_FILE).read_bytes()
             there = place.names()
             if not log.startswith(_read_log(place, there)):

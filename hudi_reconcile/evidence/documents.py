@@ -347,7 +347,7 @@ class _Result(_Part):
     provenance: Mapping[str, Any] = {}
 
 
-def checked_result(document: Mapping[str, Any], run_id: str, path: Path) -> Mapping[str, Any]:
+def check_result(document: Mapping[str, Any], run_id: str, path: Path) -> Mapping[str, Any]:
     """The document, where it is the result of this run as a run writes it. Raises EvidenceError where it is not."""
     try:
         found = _Result.model_validate(document)

@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
-from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.outcome import Outcome, find_gravest
+from hudi_reconcile.core.result import TableResult, write_table_document
 from hudi_reconcile.core.result_parts import KILLED, Failure
-from hudi_reconcile.evidence.audit_log import KeyRing, canonical
-from hudi_reconcile.evidence.documents import checked_result, parse_document
-from hudi_reconcile.evidence.files import EvidenceError, make_folder, read_bytes, replace_file, tree_hashes
+from hudi_reconcile.evidence.audit_log import KeyRing, write_canonical
+from hudi_reconcile.evidence.documents import check_result, parse_document
+from hudi_reconcile.evidence.files import EvidenceError, hash_tree, make_folder, read_bytes, replace_file
 
 KILLED_EXIT_CODE = 137  # of SIGKILL, as shells tell it
 _HEAD_FILE = "run.json"
@@ -69,7 +69,7 @@ class Draft:
 
     def keep_table(self, folder: str, table: Document, *, at_utc: str, provenance: Document) -> None:
         """Write down a table that is done, with what its folder holds now. A second time replaces the first."""
-        files = tree_hashes(self.building / folder)
+        files = hash_tree(self.building / folder)
         self._write(_name_file(folder), {"table": table, "at_utc": at_utc, "provenance": provenance, "files": files})
 
     def remove(self) -> None:
@@ -93,7 +93,7 @@ class Draft:
             "version": _VERSION,
             "run_id": self.run_id,
             "command": head.command,
-            "outcome": gravest_outcome(Outcome(one["outcome"]) for one in tables).value,
+            "outcome": find_gravest(Outcome(one["outcome"]) for one in tables).value,
             "exit_code": KILLED_EXIT_CODE,
             "started_utc": head.started_utc,
             "ended_utc": max((one.at_utc for one in kept), default=head.started_utc),
@@ -102,7 +102,7 @@ class Draft:
             "trust": head.trust,
         }
         with suppress(EvidenceError):
-            checked_result(document, self.run_id, self.folder)
+            check_result(document, self.run_id, self.folder)
             return document, frozenset(folder_of(name) for name, one in done.items() if one is not None)
         return None
 
@@ -111,13 +111,13 @@ class Draft:
         if found is None or found.table.get("name") != name or found.table.get("outcome") not in set(Outcome):
             return None
         with suppress(EvidenceError):
-            return found if tree_hashes(self.building / folder) == found.files else None
+            return found if hash_tree(self.building / folder) == found.files else None
         return None
 
     def _write(self, name: str, facts: Document) -> None:
         key = self.keys.current
         seal = {} if key is None else {"key_id": key.key_id, "mac": key.mac(self._sealed_text(name, facts))}
-        replace_file(self.folder / name, canonical({"version": _VERSION, "facts": facts, **seal}))
+        replace_file(self.folder / name, write_canonical({"version": _VERSION, "facts": facts, **seal}))
 
     def _read(self, name: str, shape: type[Facts]) -> Facts | None:
         """The facts of a file; None where it is missing, damaged, or not sealed with a key of the log that has one."""
@@ -136,7 +136,7 @@ class Draft:
         return facts if is_sealed else None
 
     def _sealed_text(self, name: str, facts: Document) -> bytes:
-        return canonical({"run_id": self.run_id, "file": name, "facts": facts})
+        return write_canonical({"run_id": self.run_id, "file": name, "facts": facts})
 
 
 def _name_file(folder: str) -> str:
@@ -145,4 +145,4 @@ def _name_file(folder: str) -> str:
 
 def _describe_killed(name: str) -> Document:
     failure = Failure(KILLED, "the run was killed before the table was done", _FIX)
-    return table_document(TableResult(name, Outcome.UNVERIFIED, error=failure))
+    return write_table_document(TableResult(name, Outcome.UNVERIFIED, error=failure))

@@ -89,7 +89,7 @@ def read_owned(path: Path) -> tuple[bytes, int]:
 
 
 @contextmanager
-def file_lock(path: Path, mode: int = OWNERS_MODE, *, wait_seconds: float = LOCK_SECONDS) -> Iterator[None]:
+def lock_file(path: Path, mode: int = OWNERS_MODE, *, wait_seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold an exclusive lock on this file, made if absent; the kernel frees it when the process dies.
 
     Threads of one process exclude each other too.
@@ -220,12 +220,12 @@ def sync_folder(path: Path) -> None:
     _sync(path)
 
 
-def spark_address(path: Path) -> str:
+def build_spark_address(path: Path) -> str:
     """A folder of this machine as Spark is to be told of it: on a cluster a bare path is one of the cluster's default store."""
     return f"file://{path.absolute()}"
 
 
-def tree_hashes(root: Path) -> dict[str, str]:
+def hash_tree(root: Path) -> dict[str, str]:
     """sha256 of each file below `root` by its path relative to it, with `/`, sorted. Symlinks are refused.
 
     Raises:
@@ -236,11 +236,11 @@ def tree_hashes(root: Path) -> dict[str, str]:
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
             raise EvidenceError(f"{path} is neither a file nor a folder", fix="remove it and run the command again")
         if path.is_file():
-            hashes[path.relative_to(root).as_posix()] = file_sha256(path)
+            hashes[path.relative_to(root).as_posix()] = hash_file(path)
     return hashes
 
 
-def file_sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """sha256 of a file's bytes, in hex. Raises EvidenceError where it is no regular file, or cannot be read."""
     digest = hashlib.sha256()
     try:

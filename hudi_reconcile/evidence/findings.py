@@ -32,7 +32,7 @@ class Finding:
     line: str
 
 
-def chosen_kinds(kinds: Collection[str]) -> tuple[str, ...]:
+def choose_kinds(kinds: Collection[str]) -> tuple[str, ...]:
     """The kinds to list: those named, or every kind of drift where none is. Raises UsageError for an unknown one."""
     unknown = sorted(set(kinds) - set(DRIFT_KINDS) - set(NOT_DRIFT_KINDS))
     if unknown:
@@ -111,11 +111,11 @@ def parse_finding(line: str, folder: Path) -> Mapping[str, Any]:
 
 
 def _read_stored(folder: Path, kinds: Collection[str]) -> Iterator[Finding]:
-    rows = stored_rows(folder, ("kind", "action", "line"), "as findings", "sweep again: hudi-reconcile sweep")
+    rows = read_stored_rows(folder, ("kind", "action", "line"), "as findings", "sweep again: hudi-reconcile sweep")
     yield from (Finding(*row) for row in rows if row[0] in kinds)
 
 
-def stored_rows(folder: Path, columns: tuple[str, ...], what: str, fix: str) -> Iterator[tuple[str, ...]]:
+def read_stored_rows(folder: Path, columns: tuple[str, ...], what: str, fix: str) -> Iterator[tuple[str, ...]]:
     """These columns of every row below a folder, in the order stored. Raises EvidenceError where they cannot be read."""
     import pyarrow as pa  # noqa: PLC0415 - `--help` answers without it
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -135,7 +135,7 @@ def stored_rows(folder: Path, columns: tuple[str, ...], what: str, fix: str) -> 
 _FIX = "compare anew: hudi-reconcile sweep"
 
 
-def chosen_reasons(reasons: Collection[str]) -> tuple[str, ...]:
+def choose_reasons(reasons: Collection[str]) -> tuple[str, ...]:
     """The reasons to list: those named, or all where none is. Raises UsageError for an unknown one."""
     unknown = sorted(set(reasons) - set(REASONS))
     if unknown:
@@ -169,4 +169,4 @@ def sample_uncorrected(folder: Path, *, limit: int) -> list[str]:
 
 
 def _stored_lines(folder: Path) -> Iterator[tuple[str, ...]]:
-    return stored_rows(folder, ("kind", "reason", "line"), "as a list of what was not corrected", _FIX)
+    return read_stored_rows(folder, ("kind", "reason", "line"), "as a list of what was not corrected", _FIX)

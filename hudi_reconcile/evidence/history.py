@@ -71,7 +71,7 @@ class PastRun:
         return asdict(self)
 
 
-def history(store: Store, *, tables: Collection[str] = (), before: str | None = None) -> Iterator[PastRun]:
+def list_history(store: Store, *, tables: Collection[str] = (), before: str | None = None) -> Iterator[PastRun]:
     """The runs of a store, newest first; with `tables` only those that touched one of them, and these only.
 
     `before`: only those older than this run. Runs that cannot be read, or are not what the log has of them, are always
@@ -80,13 +80,13 @@ def history(store: Store, *, tables: Collection[str] = (), before: str | None = 
     for run_id in store.run_ids():
         if before is not None and run_id >= before:
             continue
-        past = past_run(store, run_id)
+        past = read_past_run(store, run_id)
         touched = tuple(one for one in past.tables if not tables or one.name in tables)
         if touched or not tables or past.why:
             yield replace(past, tables=touched)
 
 
-def past_run(store: Store, run_id: str) -> PastRun:
+def read_past_run(store: Store, run_id: str) -> PastRun:
     """One run's line; `unreadable` with the reason where its `result.json` cannot be read, or is not to be believed."""
     try:
         return _past(run_id, store.result(run_id))
@@ -119,7 +119,9 @@ def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
     return PastRun(run_id, document["command"], document["outcome"], *times, tables)
 
 
-def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *, comparisons: int) -> Iterator[PastRun]:
+def list_older_runs(
+    store: Store, older: Sequence[str], newest: Sequence[PastRun], *, comparisons: int
+) -> Iterator[PastRun]:
     """Of the runs `older`, newest first, those that tell of tables that `newest` does not compare.
 
     Each such table's newest `comparisons` with the applies after them, and of every other command the newest run. A run that
@@ -134,7 +136,7 @@ def older_runs(store: Store, older: Sequence[str], newest: Sequence[PastRun], *,
             _is_wanted(line.command, name, left.get(name, comparisons), seen) for name in line.tables
         ):
             continue
-        run = past_run(store, run_id)
+        run = read_past_run(store, run_id)
         yield run
         command, names = (
             (run.command, tuple(one.name for one in run.tables))
@@ -164,7 +166,7 @@ class Comparison:
     applied: tuple[str, Mapping[str, Any]] | None = None
 
 
-def newest_compared(store: Store, table: str) -> Comparison | None:
+def find_newest_comparison(store: Store, table: str) -> Comparison | None:
     """The newest sweep or run that holds the table; None where there is none.
 
     Raises:
@@ -199,7 +201,7 @@ def _describe_later_change(run_id: str, command: str, table: Mapping[str, Any]) 
 _MOST_COVERAGE_RUNS = 200  # beyond these a table counts as never compared: more work, never less
 
 
-def past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
+def list_past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
     """The newest of each subject and segmentation. Coverage that cannot be read is passed over.
 
     Nothing is taken from before a run that made the lake table, or of which that cannot be told.
@@ -224,7 +226,7 @@ def _documents(store: Store, table: str) -> Iterator[Coverage]:
             return
 
 
-def past_proof(store: Store, table: str) -> tuple[ContentProof | None, str]:
+def find_past_proof(store: Store, table: str) -> tuple[ContentProof | None, str]:
     """The newest content proof of a table, and why it is not believed where it is not: then there is none, not an older one.
 
     A proof says what rows were equal, so that runs since then that left none do not end it.
@@ -259,7 +261,7 @@ _MOST_KNOWN_RUNS = 100  # a pull and a comparison are among the newest few, or t
 _CHANGE_FIELDS = {one.name for one in fields(SchemaChange)}
 
 
-def known_columns(store: Store, table: str) -> KnownColumns:
+def find_known_columns(store: Store, table: str) -> KnownColumns:
     """Look back until a pull and a comparison of the table were found. Runs that cannot be read are passed over.
 
     Where no pull is among them, the oldest comparison says what the source's types were.

@@ -14,7 +14,7 @@ from typing import Any
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.evidence import audit_log
-from hudi_reconcile.evidence.files import EvidenceError, file_lock, sync_folder
+from hudi_reconcile.evidence.files import EvidenceError, lock_file, sync_folder
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, build_run_id
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Verified, verify
@@ -29,7 +29,7 @@ class Old:
     bytes: int
 
 
-def old_runs(store: Store, before_micros: int) -> Old:
+def find_old_runs(store: Store, before_micros: int) -> Old:
     """The runs that began before a moment, and what a killed purge left. Removes nothing.
 
     Raises:
@@ -63,7 +63,7 @@ def purge(store: Store, old: Old, facts: Mapping[str, Any]) -> str:
         LockHeldError: another process held the lock; nothing was removed.
     """
     path = store.reports / AUDIT_FILE
-    with file_lock(store.reports / STORE_LOCK, wait_seconds=store.lock_seconds):
+    with lock_file(store.reports / STORE_LOCK, wait_seconds=store.lock_seconds):
         lines, named = _read_logged(path)
         runs = [run_id for run_id in old.runs if run_id in lines and run_id not in named]
         if runs:

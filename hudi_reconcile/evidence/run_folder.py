@@ -29,13 +29,13 @@ from hudi_reconcile.evidence.files import (
     OWNERS_MODE,
     EvidenceError,
     LockHeldError,
-    file_lock,
+    build_spark_address,
+    hash_tree,
+    lock_file,
     make_folder,
     set_modes,
-    spark_address,
     sync_folder,
     sync_tree,
-    tree_hashes,
     try_lock,
     write_new,
 )
@@ -68,7 +68,7 @@ class RunFolder:
         self.head: str | None = None
         self._keys = keys
         self._mode = mode
-        self.path = building_path(reports, run_id)
+        self.path = build_building_path(reports, run_id)
         self._reports = reports
         self.draft = open_draft(reports, run_id, keys, mode)
         self._lock_descriptor = lock_descriptor
@@ -80,7 +80,7 @@ class RunFolder:
 
     def table_dir(self, table: str) -> Path:
         """The folder of a table, made if absent. Raises UsageError where another table has the same folder."""
-        folder = table_folder(table)
+        folder = name_table_folder(table)
         owner = self._tables.setdefault(folder.casefold(), table)
         if owner != table:
             raise UsageError(
@@ -94,7 +94,7 @@ class RunFolder:
 
     def clear_table(self, table: str) -> None:
         """Remove what was written of a table, which is begun again."""
-        folder = self.path / table_folder(table)
+        folder = self.path / name_table_folder(table)
         if folder.is_dir():
             shutil.rmtree(folder)
 
@@ -105,16 +105,16 @@ class RunFolder:
     def rule_keys(self, table: str, rule: str) -> tuple[str, str]:
         """Where Spark writes the keys of a rule's failed rows (not there yet), and its path below the run's folder."""
         folder = self.table_dir(table) / RULES_FOLDER / rule
-        return spark_address(folder), folder.relative_to(self.path).as_posix()
+        return build_spark_address(folder), folder.relative_to(self.path).as_posix()
 
     def build_held_path(self, table: str) -> str:
         """Where Spark lists the corrections that rules held back; not there yet."""
-        return spark_address(self.table_dir(table) / HELD_FOLDER)
+        return build_spark_address(self.table_dir(table) / HELD_FOLDER)
 
     def build_uncorrected_path(self, table: str) -> tuple[str, str]:
         """Where Spark lists the corrections that an apply left unmade (not there yet), and its path below the run's folder."""
         folder = self.table_dir(table) / UNCORRECTED_FOLDER
-        return spark_address(folder), folder.relative_to(self.path).as_posix()
+        return build_spark_address(folder), folder.relative_to(self.path).as_posix()
 
     def write_text(self, name: str, text: str) -> None:
         """Write a new file at the top of the run, as UTF-8. FileExistsError on a second time."""
@@ -148,8 +148,8 @@ class RunFolder:
         try:
             set_modes(self.path, self._mode)
             sync_tree(self.path)
-            facts["files"] = tree_hashes(self.path)
-            with file_lock(self._reports / STORE_LOCK, self._mode, wait_seconds=self._lock_seconds):
+            facts["files"] = hash_tree(self.path)
+            with lock_file(self._reports / STORE_LOCK, self._mode, wait_seconds=self._lock_seconds):
                 self.head = str(audit_log.append(self._reports / AUDIT_FILE, facts, self._keys, self._mode)["hash"])
                 self._logged = True
                 final = publish(self._reports, self.run_id)
@@ -196,7 +196,7 @@ def publish(reports: Path, run_id: str) -> Path:
     final = reports / run_id
     if final.exists():
         raise FileExistsError(17, "there is such a run already", str(final))
-    building_path(reports, run_id).rename(final)
+    build_building_path(reports, run_id).rename(final)
     sync_folder(reports)
     return final
 
@@ -225,14 +225,14 @@ def tidy(reports: Path, keys: KeyRing = NO_KEYS, mode: int = OWNERS_MODE) -> Non
 
 
 def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
-    building, draft = building_path(reports, run_id), open_draft(reports, run_id, keys, mode)
+    building, draft = build_building_path(reports, run_id), open_draft(reports, run_id, keys, mode)
     if building.is_symlink() or draft.folder.is_symlink():
         return
     lines = audit_log.read_records(reports / AUDIT_FILE)
     logged = next((line for line in lines if line.get("run_id") == run_id), None)
     if logged is not None:
         with suppress(EvidenceError, FileExistsError):
-            if building.is_dir() and logged.get("files") == tree_hashes(building):
+            if building.is_dir() and logged.get("files") == hash_tree(building):
                 publish(reports, run_id)
     elif building.is_dir():
         try:
@@ -244,7 +244,7 @@ def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
 
 def _end_killed(reports: Path, draft: Draft) -> None:
     """Publish a run that was killed, with the tables that were done; remove it where its draft proves nothing."""
-    found = draft.compose_result(table_folder)
+    found = draft.compose_result(name_table_folder)
     if found is None:
         shutil.rmtree(draft.building)
         return
@@ -255,18 +255,18 @@ def _end_killed(reports: Path, draft: Draft) -> None:
     write_new(draft.building / RESULT_FILE, _json_bytes(document))
     set_modes(draft.building, draft.mode)
     sync_tree(draft.building)
-    facts = {**_audit_facts(draft.run_id, document), "files": tree_hashes(draft.building)}
+    facts = {**_audit_facts(draft.run_id, document), "files": hash_tree(draft.building)}
     audit_log.append(reports / AUDIT_FILE, facts, draft.keys, draft.mode)
     publish(reports, draft.run_id)
 
 
 def open_draft(reports: Path, run_id: str, keys: KeyRing, mode: int) -> Draft:
     """Where a run that is being built keeps what it has told so far."""
-    building = building_path(reports, run_id)
+    building = build_building_path(reports, run_id)
     return Draft(run_id, building.with_name(building.name + _DRAFT_SUFFIX), building, keys, mode)
 
 
-def building_path(reports: Path, run_id: str) -> Path:
+def build_building_path(reports: Path, run_id: str) -> Path:
     """Where a run is built."""
     return reports / f"{BUILDING_PREFIX}{run_id}"
 
@@ -334,12 +334,12 @@ def is_run_id(text: str) -> bool:
     return _RUN_ID.fullmatch(text) is not None
 
 
-def table_folder(table: str) -> str:
+def name_table_folder(table: str) -> str:
     """The folder of a table inside a run: its name where that is safe as a file name, else a readable part and a hash.
 
-    >>> table_folder("orders")
+    >>> name_table_folder("orders")
     'orders'
-    >>> table_folder("../Order Items")
+    >>> name_table_folder("../Order Items")
     'Order-Items-400c621e'
     """
     if _SAFE_NAME.fullmatch(table) and table not in _RESERVED:

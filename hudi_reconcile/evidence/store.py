@@ -24,13 +24,13 @@ from hudi_reconcile.core.plan.plan import Plan, parse
 from hudi_reconcile.core.sweep.segments import parse as parse_segments
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing
-from hudi_reconcile.evidence.documents import checked_result, parse_document
+from hudi_reconcile.evidence.documents import check_result, parse_document
 from hudi_reconcile.evidence.files import (
     LOCK_SECONDS,
     OWNERS_MODE,
     EvidenceError,
-    file_lock,
-    file_sha256,
+    hash_file,
+    lock_file,
     make_folder,
     read_bytes,
     try_lock,
@@ -46,11 +46,11 @@ from hudi_reconcile.evidence.run_folder import (
     STORE_LOCK,
     UNCORRECTED_FOLDER,
     RunFolder,
+    build_building_path,
     build_run_id,
-    building_path,
     is_run_id,
     lock_path,
-    table_folder,
+    name_table_folder,
     tidy,
 )
 from hudi_reconcile.evidence.trust import CHANGED, LOOK, Log, LogReader, UntrustedError
@@ -99,7 +99,7 @@ class Store:
             self.reports.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 make_folder(self.reports, self.mode)
-            with file_lock(self.reports / STORE_LOCK, self.mode, wait_seconds=self.lock_seconds):
+            with lock_file(self.reports / STORE_LOCK, self.mode, wait_seconds=self.lock_seconds):
                 path = self.reports / AUDIT_FILE
                 audit_log.refuse_to_unseal(path, audit_log.read_tail(path).last, self.keys)
                 tidy(self.reports, self.keys, self.mode)
@@ -120,7 +120,7 @@ class Store:
         found = self._known_ids()
         if found.difference(self.folder_ids()) and lock.is_file():
             # After whoever was between a line and its folder, or purging.
-            with suppress(OSError), file_lock(lock, wait_seconds=self.lock_seconds):
+            with suppress(OSError), lock_file(lock, wait_seconds=self.lock_seconds):
                 found = self._known_ids()
         return sorted(found, reverse=True)
 
@@ -135,7 +135,7 @@ class Store:
         """The runs whose folders are unfinished."""
         if not (self.reports / STORE_LOCK).exists():
             return OpenRuns((), ())
-        with file_lock(self.reports / STORE_LOCK, wait_seconds=self.lock_seconds):
+        with lock_file(self.reports / STORE_LOCK, wait_seconds=self.lock_seconds):
             folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
             found = sorted(filter(is_run_id, folders), reverse=True)
             live = tuple(filter(self._is_built, found))
@@ -177,18 +177,18 @@ class Store:
         path = self.reports / run_id / RESULT_FILE
         if document is None:
             raise EvidenceError(f"{path} is missing", fix="choose another run: hudi-reconcile history")
-        return checked_result(document, run_id, path)
+        return check_result(document, run_id, path)
 
     def plan(self, run_id: str, table: str) -> Document | None:
         """A table's `plan.json`; None where the run made no plan for it. Raises as `result` does."""
-        return self._document(run_id, f"{table_folder(table)}/{PLAN_FILE}", PLAN_VERSION)
+        return self._document(run_id, f"{name_table_folder(table)}/{PLAN_FILE}", PLAN_VERSION)
 
     def read_left(self, run_id: str, table: str, name: str) -> Document | None:
         """What a run left for later sweeps of a table, `coverage.json` or `proof.json`; None where it left none.
 
         Raises as `result` does.
         """
-        return self._document(run_id, f"{table_folder(table)}/{name}", LEFT_VERSIONS[name])
+        return self._document(run_id, f"{name_table_folder(table)}/{name}", LEFT_VERSIONS[name])
 
     def refuse_changed(self, run_id: str, *, is_shown: Callable[[str], bool]) -> None:
         """Hold the files of a run that a command shows against the run's line. `is_shown` takes a name inside its folder.
@@ -201,20 +201,20 @@ class Store:
             path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()
         }
         for name in sorted(filter(is_shown, there | set(log.files(run_id)))):
-            _refuse_other(log, run_id, name, file_sha256(folder / name) if name in there else None)
+            _refuse_other(log, run_id, name, hash_file(folder / name) if name in there else None)
 
     def refuse_changed_findings(self, run_id: str, table: str) -> None:
         """Hold a table's findings, and the result that counts them, against the run's line. Raises as `refuse_changed`."""
-        shown = f"{table_folder(table)}/{FINDINGS_FOLDER}/"
+        shown = f"{name_table_folder(table)}/{FINDINGS_FOLDER}/"
         self.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
     def findings_dir(self, run_id: str, table: str) -> Path:
         """Where the table's findings are, whether or not there are any."""
-        return self.reports / run_id / table_folder(table) / FINDINGS_FOLDER
+        return self.reports / run_id / name_table_folder(table) / FINDINGS_FOLDER
 
     def uncorrected_dir(self, run_id: str, table: str) -> Path:
         """Where the corrections that an apply left unmade are listed, whether or not there are any."""
-        return self.reports / run_id / table_folder(table) / UNCORRECTED_FOLDER
+        return self.reports / run_id / name_table_folder(table) / UNCORRECTED_FOLDER
 
     def _known_ids(self) -> set[str]:
         log = self.log()
@@ -231,7 +231,7 @@ class Store:
         return log
 
     def _build_gone_error(self, run_id: str) -> UntrustedError:
-        if building_path(self.reports, run_id).is_dir():
+        if build_building_path(self.reports, run_id).is_dir():
             doubt = "its folder is missing: it was killed before that had its name, or somebody took the name away"
             fix = f"the next run gives it, unless its files were changed; look: {LOOK}"
         else:
@@ -281,12 +281,12 @@ class Store:
 
     def _make(self, now_micros: int, head: str) -> RunFolder:
         run_id = build_run_id(now_micros, secrets.randbits(12))
-        while (self.reports / run_id).exists() or building_path(self.reports, run_id).exists():
+        while (self.reports / run_id).exists() or build_building_path(self.reports, run_id).exists():
             run_id = build_run_id(now_micros, secrets.randbits(12))
         descriptor = try_lock(lock_path(self.reports, run_id), self.mode)
         if descriptor is None:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
-        make_folder(building_path(self.reports, run_id), self.mode)
+        make_folder(build_building_path(self.reports, run_id), self.mode)
         return RunFolder(
             self.reports,
             run_id,
@@ -380,7 +380,7 @@ def read_proof(store: Store, run_id: str, table: str) -> Document | None:
 
     Raises as `Store.result` does.
     """
-    name = f"{table_folder(table)}/{PROOF_FILE}"
+    name = f"{name_table_folder(table)}/{PROOF_FILE}"
     if name in store.log().files(run_id):
         return store.read_left(run_id, table, PROOF_FILE)
     if (store.reports / run_id / name).exists():

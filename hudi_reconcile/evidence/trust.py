@@ -17,8 +17,16 @@ from pathlib import Path
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import Approved
-from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, Link, Record, missing_key_error, parse_line, read_links
-from hudi_reconcile.evidence.files import EvidenceError, file_sha256, open_regular, read_owned
+from hudi_reconcile.evidence.audit_log import (
+    NO_KEYS,
+    KeyRing,
+    Link,
+    Record,
+    build_missing_key_error,
+    parse_line,
+    read_links,
+)
+from hudi_reconcile.evidence.files import EvidenceError, hash_file, open_regular, read_owned
 from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, RESULT_FILE
 
 LOOK = "hudi-reconcile audit verify"
@@ -218,7 +226,7 @@ def read_trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]
         if link.record is None and not link.is_whole:
             continue  # cut by a crash; the next run removes it
         if link.unchecked:
-            raise missing_key_error(link.sealed_by, keys, f"line {link.number} of {path}")
+            raise build_missing_key_error(link.sealed_by, keys, f"line {link.number} of {path}")
         if link.flaws or link.record is None:
             raise _build_untrusted_error(f"line {link.number} of {path} is not as it was written")
         is_sealed = link.sealed_by is not None or link.number in before_key
@@ -244,7 +252,7 @@ def refuse_edited(reports: Path, run_id: str, name: str, keys: KeyRing = NO_KEYS
     lines = [line for line in read_trusted_records(reports, keys) if line.get("run_id") == run_id]
     files = [line.get("files") for line in lines]
     hashes = [one.get(name) if isinstance(one, dict) else None for one in files]
-    if hashes != [file_sha256(reports / run_id / name)]:
+    if hashes != [hash_file(reports / run_id / name)]:
         raise _build_untrusted_error(f"{reports / run_id / name} is not what the audit log has of it")
 
 
@@ -259,7 +267,7 @@ APPROVE = "approve"
 _NAMES = {one.name: {"str": str, "int": int}[str(one.type)] for one in fields(Approved)}
 
 
-def approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
+def list_approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
     """Every approval, oldest first, once the whole log was read.
 
     Raises as `read_trusted_records`: where a line is not as it was written nobody knows who approved what.

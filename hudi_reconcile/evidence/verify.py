@@ -19,11 +19,11 @@ from hudi_reconcile.evidence.audit_log import (
     KeyRing,
     Link,
     Record,
-    missing_key_error,
+    build_missing_key_error,
     read_links,
 )
-from hudi_reconcile.evidence.files import LOCK_SECONDS, EvidenceError, LockHeldError, file_lock, tree_hashes
-from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, building_path, is_run_id
+from hudi_reconcile.evidence.files import LOCK_SECONDS, EvidenceError, LockHeldError, hash_tree, lock_file
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, build_building_path, is_run_id
 from hudi_reconcile.evidence.trust import prove_unsealed_lines
 
 _LOOKS_AGAIN = 3
@@ -107,7 +107,7 @@ def verify(
 def _wait_for_writer(reports: Path, lock_seconds: float) -> None:
     # Whoever may only read cannot wait, and looks again at once. A writer that hangs hides no flaw.
     if (reports / STORE_LOCK).is_file():
-        with suppress(OSError, LockHeldError), file_lock(reports / STORE_LOCK, wait_seconds=lock_seconds):
+        with suppress(OSError, LockHeldError), lock_file(reports / STORE_LOCK, wait_seconds=lock_seconds):
             pass
 
 
@@ -140,7 +140,9 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     found.flaws += _end_flaws(last, keys, published, found, before_key)
     _check_files(reports, there, named, found)
     if unchecked is not None:
-        missing = missing_key_error(unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}")
+        missing = build_missing_key_error(
+            unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}"
+        )
         if not found.flaws:
             raise missing
         found.flaws.append(Flaw(unchecked.number, _find_run(unchecked.record), missing.message))
@@ -217,7 +219,7 @@ def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterato
         return
     folder = reports / run_id
     if not folder.is_dir():
-        killed = building_path(reports, run_id).is_dir()
+        killed = build_building_path(reports, run_id).is_dir()
         yield (
             "was killed before its folder had its name: the next run gives it"
             if killed
@@ -225,7 +227,7 @@ def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterato
         )
         return
     try:
-        there = tree_hashes(folder)
+        there = hash_tree(folder)
     except EvidenceError as error:
         yield error.message
         return

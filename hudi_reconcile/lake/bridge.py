@@ -67,7 +67,7 @@ class Timeline:
             self._client = retry_missing_table(builder.setLoadActiveTimelineOnLoad(True).build)
             self._active = self._client.getActiveTimeline()
         except Py4JJavaError as error:
-            raise unreadable_error(path, "its timeline", error) from error
+            raise build_unreadable_error(path, "its timeline", error) from error
 
     def pending(self) -> tuple[TimelineAction, ...]:
         """Everything requested or in flight, oldest first."""
@@ -82,7 +82,7 @@ class Timeline:
         try:
             return bool(utils.isClusteringInstant(self._active, action.java, self._client.getInstantGenerator()))
         except Py4JJavaError as error:
-            raise unreadable_error(self._path, f"instant {action.requested}", error) from error
+            raise build_unreadable_error(self._path, f"instant {action.requested}", error) from error
 
     def list_completed(self) -> tuple[TimelineAction, ...]:
         """Completed writes (table services included), newest completion first."""
@@ -109,7 +109,7 @@ class Timeline:
             try:
                 value = commits.readCommitMetadata(action.java).getMetadata(key)
             except Py4JJavaError as error:
-                raise unreadable_error(self._path, f"instant {action.requested}", error) from error
+                raise build_unreadable_error(self._path, f"instant {action.requested}", error) from error
             if value is not None:
                 yield str(value), action
 
@@ -119,7 +119,7 @@ class Timeline:
         try:
             return str(utils.getCommitMetadata(action.java, self._active).toJsonString())
         except Py4JJavaError as error:
-            raise unreadable_error(self._path, f"instant {action.requested}", error) from error
+            raise build_unreadable_error(self._path, f"instant {action.requested}", error) from error
 
     def find_retained(self) -> str | None:
         """The requested time from which on the cleaner left every file version; None where none ever ran.
@@ -131,7 +131,7 @@ class Timeline:
         try:
             found = [self._find_retained(line, one) for one in list_actions(line)]
         except Py4JJavaError as error:
-            raise unreadable_error(self._path, "what the cleaner kept", error) from error
+            raise build_unreadable_error(self._path, "what the cleaner kept", error) from error
         return max(found, default=None)
 
     def _find_retained(self, line: Any, clean: TimelineAction) -> str:
@@ -149,7 +149,7 @@ class Timeline:
 
     def archived_upto(self) -> str | None:
         """The newest completion time of a write that was moved to the archive; None where none was."""
-        return newest_completion(self.list_archived(), self.list_completed())
+        return find_newest_completion(self.list_archived(), self.list_completed())
 
     def _load_archived(self) -> Any:
         line = self._client.getArchivedTimeline()
@@ -165,7 +165,7 @@ class Timeline:
                 for one in list_actions(line)
             }
         except Py4JJavaError as error:
-            raise unreadable_error(self._path, "a savepoint", error) from error
+            raise build_unreadable_error(self._path, "a savepoint", error) from error
 
     def drop_unfinished_savepoint(self, requested: str) -> None:
         """Remove what a killed process left of a savepoint at this instant: Hudi would refuse to make it again."""
@@ -185,7 +185,7 @@ class Timeline:
                 if kept is None or str(kept.getTimestamp()) > requested:
                     return True
         except Py4JJavaError as error:
-            raise unreadable_error(self._path, "a plan of its cleaner", error) from error
+            raise build_unreadable_error(self._path, "a plan of its cleaner", error) from error
         return False
 
     def lock(self, name: str, options: Mapping[str, str]) -> Any:
@@ -201,7 +201,7 @@ class Timeline:
         return {str(name): value for name, value in found.items() if isinstance(value, str)}
 
 
-def newest_completion(archived: Iterable[TimelineAction], active: Iterable[TimelineAction]) -> str | None:
+def find_newest_completion(archived: Iterable[TimelineAction], active: Iterable[TimelineAction]) -> str | None:
     """When the last archived write completed; at the latest, where the archive of an old release does not say. Pure."""
     oldest = min((one.completed or one.requested for one in active), default="")
     return max((one.completed or max(one.requested, oldest) for one in archived), default=None)
@@ -345,7 +345,7 @@ def list_causes(error: Py4JJavaError) -> tuple[JavaCause, ...]:
     return tuple(found)
 
 
-def cause_names(error: Py4JJavaError) -> tuple[str, ...]:
+def list_cause_names(error: Py4JJavaError) -> tuple[str, ...]:
     """Short class names of a Java error's cause chain, outermost first."""
     return tuple(one.name for one in list_causes(error))
 
@@ -355,9 +355,9 @@ def describe_failure(error: Py4JJavaError) -> str:
     return describe_causes(list_causes(error))
 
 
-def unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:
+def build_unreadable_error(path: str, what: str, error: Py4JJavaError) -> LakeError:
     """The error for a table whose parts cannot be read. One that was listed and is gone is what a writer archived meanwhile."""
-    names = cause_names(error)
+    names = list_cause_names(error)
     fix = f"run it again; where it stays: {_DOCTOR}" if "FileNotFoundException" in names else _DOCTOR
     return LakeError(f"Hudi table {path}: {what} cannot be read ({describe_failure(error)})", fix=fix)
 
@@ -377,7 +377,7 @@ def has_partial_rows(spark: SparkSession, path: str, log_files: Iterable[str]) -
         headers = (header for one in log_files for header in _headers(hudi, storage, f"{path}/{one}"))
         return any(header.get(mark) == "true" for header in headers)
     except Py4JJavaError as error:
-        raise unreadable_error(path, "a log file", error) from error
+        raise build_unreadable_error(path, "a log file", error) from error
 
 
 def _headers(hudi: Any, storage: Any, path: str) -> Iterator[Any]:

@@ -21,7 +21,7 @@ _MOST_BUCKETS = 100_000
 _HASH_RANGE = 2**31 - 1
 
 
-def bucket_options(
+def choose_bucket_options(
     spark: SparkSession, table: LakeTable, overrides: Mapping[str, str], sample: Sample
 ) -> dict[str, str]:
     """Options of a table whose files are buckets; empty for any other.

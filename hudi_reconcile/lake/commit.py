@@ -29,8 +29,8 @@ from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, roll_back
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.odd_rows import spell_keys
-from hudi_reconcile.lake.options import locked_options
-from hudi_reconcile.lake.timeline import COMMIT, PREFIX, find_commit, writers_in_flight
+from hudi_reconcile.lake.options import split_lock_options
+from hudi_reconcile.lake.timeline import COMMIT, PREFIX, find_commit, list_writers_in_flight
 
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")
 
@@ -94,7 +94,7 @@ def commit_alone(target: Target, frame: DataFrame, options: Mapping[str, str], m
     commit. Hudi's own check, at the commit alone, would not do: it asks for files that two writers changed, and a key that
     both insert may lie in two. Raises as `commit`; SupersededError too where the lock is not to be had.
     """
-    inside, of_the_lock = locked_options(options)
+    inside, of_the_lock = split_lock_options(options)
     with _hold_lock(target, of_the_lock):
         return commit(target, frame, inside, metadata)
 
@@ -186,7 +186,7 @@ def _look_before(target: Target) -> _Seen:
         return _Seen()
     try:
         timeline = Timeline(target.spark, target.path)
-        return _Seen(writers_in_flight(timeline), timeline.rollbacks())
+        return _Seen(list_writers_in_flight(timeline), timeline.rollbacks())
     except LakeError:
         if target.exists:
             raise

@@ -75,14 +75,14 @@ def prepare(batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBa
     rows, expected = keep_exact(batch, table)
     facts = count_batch_facts(rows, expected, table, READ_SEQ)
     check_facts(facts, table)
-    marker = tombstone_seq(facts.greatest_seq, known_seq)
+    marker = choose_tombstone_seq(facts.greatest_seq, known_seq)
     seq = F.when(F.col(DELETE), F.lit(marker).cast("bigint")).otherwise(F.col(READ_SEQ))
     return CorrectionBatch(
         rows.withColumn(READ_SEQ, seq).drop(DELETE), expected, DeleteMark(READ_SEQ, str(marker)), facts.written
     )
 
 
-def tombstone_seq(greatest_seq: int | None, known_seq: int) -> int:
+def choose_tombstone_seq(greatest_seq: int | None, known_seq: int) -> int:
     """The ordering value that marks a delete: above every value handed out, and one that no upsert of the batch has.
 
     The next pull may hand the same value out: on equal values the later write wins.
@@ -110,14 +110,14 @@ def check_facts(facts: BatchFacts, table: LakeTable) -> None:
 
 def keep_exact(batch: Corrective, table: LakeTable) -> tuple[DataFrame, DataFrame]:
     """The rows and the versions in the table's exact types, in few parts; the first job over them materialises both."""
-    rows, expected = exact_rows(batch, table), exact_versions(cast("DataFrame", batch.expected), table)
+    rows, expected = select_exact_rows(batch, table), select_exact_versions(cast("DataFrame", batch.expected), table)
     if batch.rows is not None:
         parts = count_parts(batch.rows)
         rows, expected = rows.coalesce(parts), expected.coalesce(parts)
     return rows.localCheckpoint(eager=False), expected.localCheckpoint(eager=False)
 
 
-def exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
+def select_exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
     """Upserts and deletes in the table's own columns and types, told apart by `_hr_delete`."""
     upserts = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     # A key that the lake holds twice comes as two rows; one delete removes every copy.
@@ -127,7 +127,7 @@ def exact_rows(batch: Corrective, table: LakeTable) -> DataFrame:
     return upserts.withColumn(DELETE, F.lit(False)).unionByName(deletes.withColumn(DELETE, F.lit(True)))
 
 
-def exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
+def select_exact_versions(expected: DataFrame, table: LakeTable) -> DataFrame:
     """The expected versions, the key in the lake's own types; one row per version."""
     types = {column.name: column for column in table.columns}
     wanted = (*(types[name] for name in table.record_key), LakeColumn(SEQNO, "string"))
@@ -143,7 +143,7 @@ def count_batch_facts(rows: DataFrame, expected: DataFrame, table: LakeTable, se
     )
     batch = rows.groupBy(*table.record_key).agg(F.expr(f"struct({facts}) as _hr_batch"))
     copies = expected.groupBy(*table.record_key).agg(F.expr(f"count({SEQNO}) as _hr_copies"))
-    joined = batch.alias("b").join(copies.alias("e"), same_keys("b", "e", table.record_key), "left")
+    joined = batch.alias("b").join(copies.alias("e"), match_keys("b", "e", table.record_key), "left")
     counted = (
         "coalesce(sum(_hr_batch.rows), 0L)",
         "count(1)",
@@ -156,14 +156,14 @@ def count_batch_facts(rows: DataFrame, expected: DataFrame, table: LakeTable, se
     return BatchFacts(*joined.agg(F.expr(f"struct({', '.join(counted)}) as facts")).collect()[0]["facts"])
 
 
-def correction_options(
+def build_correction_options(
     table: LakeTable, view: str, mark: DeleteMark, clusterings: tuple[str, ...] = ()
 ) -> dict[str, str]:
     """Write options that delete by marker and refuse the commit unless every key is as expected and nobody else writes.
 
     `clusterings` are those that are planned: no writer, and Hudi itself refuses rows for the files that they will take.
     """
-    queries = (f"{versions_sql(table, view)}#0", f"{pending_sql(table.path, clusterings)}#1")
+    queries = (f"{write_versions_sql(table, view)}#0", f"{write_pending_sql(table.path, clusterings)}#1")
     return {
         "hoodie.payload.delete.field": mark.field,
         "hoodie.payload.delete.marker": mark.text,
@@ -207,21 +207,22 @@ def register_expected(spark: SparkSession, expected: DataFrame) -> Iterator[str]
         spark.catalog.dropTempView(view)
 
 
-def same_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:
+def match_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:
     """The condition that two aliased frames hold the same key, NULL parts included."""
     return reduce(
         SparkColumn.__and__, (F.col(f"{left}.`{name}`").eqNullSafe(F.col(f"{right}.`{name}`")) for name in keys)
     )
 
 
-def versions_sql(table: LakeTable, view: str) -> str:
+def write_versions_sql(table: LakeTable, view: str) -> str:
     """How many expected versions are gone, or are there without being expected; 0 where nothing changed."""
     # Reads what is committed now, without our own files; row versions survive rewrites of the file and compaction.
     # Both directions: a version that is gone, and one that is there and was not expected. Hudi wants its table's
     # placeholder somewhere in the text.
     keys = ", ".join(f"`{name}`" for name in table.record_key)
     on = " and ".join(f"p.`{name}` <=> t.`{name}`" for name in table.record_key)
-    lake = f"select {keys}, _hoodie_commit_seqno sn from hudi_table_changes('{sql_text(table.path)}', 'latest_state', 'earliest')"
+    rows = f"hudi_table_changes('{quote_path(table.path)}', 'latest_state', 'earliest')"
+    lake = f"select {keys}, _hoodie_commit_seqno sn from {rows}"
     planned = f"select {keys}, {SEQNO} sn from {view} where {SEQNO} is not null"
     found = f"select t.* from ({lake}) t left semi join {view} p on {on}"
     return (
@@ -230,17 +231,17 @@ def versions_sql(table: LakeTable, view: str) -> str:
     )
 
 
-def pending_sql(path: str, clusterings: tuple[str, ...] = ()) -> str:
+def write_pending_sql(path: str, clusterings: tuple[str, ...] = ()) -> str:
     """How many writers are in flight, our own included."""
     # Without the filter on actions a rollback or clean would count. Our own write is the 1.
     planned = "".join(f" and timestamp <> '{one}'" for one in clusterings)
     return (
-        f"select count(*) from hudi_query_timeline('{sql_text(path)}', 'false') where action in "
+        f"select count(*) from hudi_query_timeline('{quote_path(path)}', 'false') where action in "
         f"('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED'{planned} and 'x' <> '<TABLE_NAME>'"
     )
 
 
-def sql_text(path: str) -> str:
+def quote_path(path: str) -> str:
     """The path as it may stand in a validator's query. Raises LakeError for one that cannot."""
     # `;` and `#` part the validator's queries, so they cannot be in one.
     if set(path) & set("'\\;#"):

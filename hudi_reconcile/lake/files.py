@@ -20,7 +20,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.lake.bridge import cause_names, describe_failure
+from hudi_reconcile.lake.bridge import describe_failure, list_cause_names
 
 _log = logging.getLogger(__name__)
 _MAX_BYTES = 1 << 20
@@ -53,7 +53,7 @@ def read_address(jvm: Any, settings: Mapping[str, str], address: str, most_bytes
         finally:
             stream.close()
     except Py4JJavaError as error:
-        raise OSError(", ".join(cause_names(error))) from error  # messages of stores may hold what signs a request
+        raise OSError(", ".join(list_cause_names(error))) from error  # messages of stores may hold what signs a request
     if len(data) > most_bytes:
         raise OSError(f"larger than {most_bytes:,} bytes")
     return data.decode("utf-8")
@@ -101,7 +101,7 @@ class Files:
             finally:
                 stream.close()
         except Py4JJavaError as error:
-            if "FileNotFoundException" in cause_names(error):
+            if "FileNotFoundException" in list_cause_names(error):
                 return None
             raise self._build_failure(path, error) from error
         return data.decode("utf-8", errors="replace"), int(stat.getModificationTime())
@@ -119,7 +119,7 @@ class Files:
         try:
             self._write(path, text, overwrite=False)
         except Py4JJavaError as error:
-            if "FileAlreadyExistsException" in cause_names(error):
+            if "FileAlreadyExistsException" in list_cause_names(error):
                 return False
             raise self._build_failure(path, error) from error
         return True
@@ -164,7 +164,7 @@ class Files:
         try:
             return bool(self._fs.rename(self._java(path), self._java(target)))
         except Py4JJavaError as error:
-            if "FileNotFoundException" in cause_names(error):
+            if "FileNotFoundException" in list_cause_names(error):
                 return False
             raise self._build_failure(path, error) from error
 
@@ -255,7 +255,7 @@ class _Store:
 
 def _status(error: Py4JJavaError) -> int | None:
     java = error.java_exception
-    return int(java.getStatusCode()) if "AmazonS3Exception" in cause_names(error)[:1] else None
+    return int(java.getStatusCode()) if "AmazonS3Exception" in list_cause_names(error)[:1] else None
 
 
 def _local_path(path: str) -> Path:

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakePin, LakeTable
-from hudi_reconcile.lake.buckets import bucket_options
+from hudi_reconcile.lake.buckets import choose_bucket_options
 from hudi_reconcile.lake.correct import (
     DELETE,
     CorrectionBatch,
@@ -29,12 +29,12 @@ from hudi_reconcile.lake.correct import (
     check_facts,
     count_batch_facts,
     keep_exact,
-    same_keys,
+    match_keys,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import key_options, take_sample
+from hudi_reconcile.lake.foreign import choose_key_options, take_sample
 from hudi_reconcile.lake.reads import read_base, read_newest, read_pinned, read_unmerged, redact_failures
-from hudi_reconcile.lake.schema import fit_to_table, list_columns, widest_type
+from hudi_reconcile.lake.schema import find_widest_type, fit_to_table, list_columns
 from hudi_reconcile.ports import Corrective, Frame
 
 _SEQNO = "_hoodie_commit_seqno"
@@ -49,7 +49,7 @@ class Shown:
     unmerged: DataFrame | None = None
 
 
-def images(batch: DataFrame, table: LakeTable) -> DataFrame:
+def build_images(batch: DataFrame, table: LakeTable) -> DataFrame:
     """Source images as the table's columns; those that only the lake has are NULL.
 
     Raises RefusedError with counts where a value would not be the same in the lake's type.
@@ -57,9 +57,9 @@ def images(batch: DataFrame, table: LakeTable) -> DataFrame:
     types = {column.name: column for column in table.columns}
     rows = batch if READ_SEQ in types else batch.drop(READ_SEQ)
     altered = {
-        column.name: _is_altered(F.col(f"`{column.name}`"), widest_type(column.type), types[column.name].type)
+        column.name: _is_altered(F.col(f"`{column.name}`"), find_widest_type(column.type), types[column.name].type)
         for column in list_columns(rows)
-        if column.name in types and widest_type(column.type) != types[column.name].type
+        if column.name in types and find_widest_type(column.type) != types[column.name].type
     }
     _refuse_altered(rows, altered, table)
     typed = rows.select(
@@ -109,7 +109,7 @@ def add_lake_columns(upserts: DataFrame, only: Sequence[LakeColumn], table: Lake
     if not only:
         return upserts
     kept = F.struct(*[F.col(f"`{column.name}`") for column in only])
-    same = same_keys("u", "n", table.record_key)
+    same = match_keys("u", "n", table.record_key)
     there = now.alias("n").join(upserts.select(*table.record_key).alias("u"), same, "left_semi")
     newest = there.groupBy(*table.record_key).agg(F.max_by(kept, F.col(_SEQNO)).alias("_hr_kept"))
     joined = upserts.alias("u").join(newest.alias("n"), same, "left")
@@ -128,7 +128,7 @@ def adopt_batch(batch: Corrective, table: LakeTable, now: DataFrame) -> Correcti
     """The batch with its upserts as the table's own images."""
     given = cast("DataFrame", batch.upserts)
     only = [column for column in table.columns if column.name not in given.columns]
-    upserts = add_lake_columns(images(given, table), only, table, now).localCheckpoint()
+    upserts = add_lake_columns(build_images(given, table), only, table, now).localCheckpoint()
     return replace(batch, upserts=Frame(upserts))
 
 
@@ -159,7 +159,7 @@ def count_overtaken(batch: Corrective, table: LakeTable, seen: Shown) -> int:
     if table.ordering != "event_time":
         return 0
     upserts = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path).alias("u")
-    same = same_keys("u", "n", table.record_key)
+    same = match_keys("u", "n", table.record_key)
     older = upserts.join(seen.rows.alias("n"), same).where(
         _blank("n", table) | (_order("u", table) < _order("n", table))
     )
@@ -168,7 +168,7 @@ def count_overtaken(batch: Corrective, table: LakeTable, seen: Shown) -> int:
     if seen.unmerged is not None:
         # A key that files hold and the table does not show was deleted by a log file, whose ordering value is not seen.
         gone = upserts.join(seen.rows.alias("n"), same, "left_anti")
-        count += gone.join(seen.unmerged.alias("n"), same_keys("u", "n", table.record_key), "left_semi").count()
+        count += gone.join(seen.unmerged.alias("n"), match_keys("u", "n", table.record_key), "left_semi").count()
     return count
 
 
@@ -176,13 +176,13 @@ def count_moved(upserts: DataFrame, table: LakeTable, now: DataFrame) -> int:
     """How many rows would lie in another partition than the lake has them in."""
     if not table.partition_fields:
         return 0
-    stays = same_keys("u", "n", table.partition_fields)
-    return upserts.alias("u").join(now.alias("n"), same_keys("u", "n", table.record_key)).where(~stays).count()
+    stays = match_keys("u", "n", table.partition_fields)
+    return upserts.alias("u").join(now.alias("n"), match_keys("u", "n", table.record_key)).where(~stays).count()
 
 
 def count_unindexed(keys: DataFrame, table: LakeTable, now: DataFrame, base: DataFrame) -> int:
     """How many rows of these keys are in log files alone."""
-    there = now.alias("n").join(keys.alias("k"), same_keys("n", "k", table.record_key), "left_semi")
+    there = now.alias("n").join(keys.alias("k"), match_keys("n", "k", table.record_key), "left_semi")
     return there.join(base.select(*_INDEXED), list(_INDEXED), "left_anti").count()
 
 
@@ -219,13 +219,13 @@ class ForeignTable:
             )
         with redact_failures(table.path):
             sample = take_sample(read_newest(self.spark, table.path), table)
-            found = key_options(self.spark, table, planned, sample)
-            return {**found, **bucket_options(self.spark, table, planned, sample)}
+            found = choose_key_options(self.spark, table, planned, sample)
+            return {**found, **choose_bucket_options(self.spark, table, planned, sample)}
 
     def images(self, rows: DataFrame) -> DataFrame:
         """Source images as the table's columns, every one with what orders it."""
         with redact_failures(self.table.path):
-            found = images(rows, self.table)
+            found = build_images(rows, self.table)
             refuse_unordered(found, self.table)
         return found
 

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, STORAGE_LOCK, choose_lock, client_classes
+from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, STORAGE_LOCK, choose_lock, list_client_classes
 from hudi_reconcile.core.plan.lake_ownership import Writers
-from hudi_reconcile.core.tables.kinds import Column, stored_type
+from hudi_reconcile.core.tables.kinds import Column, choose_stored_type
 from hudi_reconcile.core.tables.partitions import DEFAULT, ESCAPED, PartitionRows, PartitionScope, PathField, PathRule
 from hudi_reconcile.core.tables.values import (
     IN_SCOPE,
@@ -36,17 +36,17 @@ from hudi_reconcile.lake.odd_rows import check_types, check_values, has_mixed_ke
 from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
-from hudi_reconcile.lake.schema import derive_value, fit_to_new_table, fit_to_table, lake_rows, list_columns
+from hudi_reconcile.lake.schema import build_lake_rows, derive_value, fit_to_new_table, fit_to_table, list_columns
 from hudi_reconcile.lake.table import SCHEMA, add_file_types, build_lake_table, has_table, read_properties
 from hudi_reconcile.lake.timeline import (
     KEYS,
     PREFIX,
     commit_metadata,
-    heartbeats,
-    keys_text,
+    find_silent_writers,
+    list_heartbeats,
     list_writers,
     read_origin,
-    silent_writers,
+    write_keys,
 )
 from hudi_reconcile.lake.undo import drop_ours, keep_one
 from hudi_reconcile.ports import (
@@ -87,7 +87,7 @@ class HudiLake:
         self._path = path.rstrip("/") or path
         self._name = name
         self._files = Files(spark, self._path)
-        self._has_client = has_classes(spark, client_classes(self._path))
+        self._has_client = has_classes(spark, list_client_classes(self._path))
         self._options = WriteOptions(
             cores=spark.sparkContext.defaultParallelism,
             overrides=dict(options),
@@ -159,7 +159,7 @@ class HudiLake:
         shape: BatchShape = AS_SOURCE,
     ) -> Batch:
         """Source rows `c0, c1, …` as full lake images, those of odd keys and places held back where a table is named."""
-        images = lake_rows(_spark(rows), columns, partition_by, read_seq, shape)
+        images = build_lake_rows(_spark(rows), columns, partition_by, read_seq, shape)
         if shape.into is None:
             return Batch(Frame(images))
         with redact_failures(self._path):
@@ -242,10 +242,10 @@ class HudiLake:
         if sure:
             return self._replace_partitions(batch, table, plain, metadata)
         found = self._writer.prepare_batch(batch, table, self._known_seq(checkpoint))
-        metadata[KEYS] = keys_text(found.keys)
+        metadata[KEYS] = write_keys(found.keys)
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
-            clusterings = timeline.planned_clusterings(self._timeline())
-            options = {**plain, **correct.correction_options(table, view, found.mark, clusterings)}
+            clusterings = timeline.list_planned_clusterings(self._timeline())
+            options = {**plain, **correct.build_correction_options(table, view, found.mark, clusterings)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
     def replace(
@@ -269,22 +269,22 @@ class HudiLake:
             self._writer.check(
                 fit_to_table(_spark(batch.upserts), table.columns, table.path), table
             )  # the others stay what they are
-        metadata = {**metadata, KEYS: keys_text(found.keys)}
+        metadata = {**metadata, KEYS: write_keys(found.keys)}
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)
 
     def list_writers(self) -> Writers:
         """Who else writes the table, as far as it tells."""
-        beating = heartbeats(self._files, self._path)
+        beating = list_heartbeats(self._files, self._path)
         return list_writers(self._timeline(), self._files, self._path, beating)
 
     def list_silent_writers(self) -> tuple[str, ...]:
         """The instants in flight without a heartbeat, oldest first; none where there is no table."""
         if not has_table(self._files, self._path):
             return ()
-        beating = heartbeats(self._files, self._path)
-        return silent_writers(self._timeline(), self._files, self._path, beating)
+        beating = list_heartbeats(self._files, self._path)
+        return find_silent_writers(self._timeline(), self._files, self._path, beating)
 
     def roll_back(self, requested: str) -> None:
         """Roll back an instant that never completed. Raises LakeError where Hudi cannot."""
@@ -394,7 +394,7 @@ def flag_in_scope(rows: DataFrame, side: Literal["source", "lake"], rule: PathRu
 def _source_text(field: PathField) -> SparkColumn:
     if field.transform != "identity":
         return _text(F.expr(derive_value(field.transform, f"c{field.index}")))
-    return _text(F.col(f"c{field.index}").cast(stored_type(field.column)).cast(field.lake_type))
+    return _text(F.col(f"c{field.index}").cast(choose_stored_type(field.column)).cast(field.lake_type))
 
 
 def _text(value: SparkColumn) -> SparkColumn:

@@ -85,7 +85,7 @@ def claim_on_damaged(modified_ms: int, *, now_ms: int) -> Claim:
     return Claim.EXPIRED if modified_ms + LEASE_MS <= now_ms else Claim.HELD
 
 
-def lease_text(lease: Lease) -> str:
+def write_lease(lease: Lease) -> str:
     """The lease as JSON."""
     return json.dumps({"version": 1, **asdict(lease)}, sort_keys=True, indent=1)
 
@@ -121,7 +121,7 @@ class Taken:
         return inherit_lease(self.lease, self.dead)
 
 
-def lease_path(table_path: str) -> str:
+def build_lease_path(table_path: str) -> str:
     """The lease's file: beside the table's folder, because a table may not exist yet and Hudi owns what is inside."""
     parent, _, name = table_path.rstrip("/").rpartition("/")
     return f"{parent}/.{name}.hr-lease.json" if parent or table_path.startswith("/") else f".{name}.hr-lease.json"
@@ -129,11 +129,11 @@ def lease_path(table_path: str) -> str:
 
 def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     """Take the lease. Raises RefusedError while another living process holds it."""
-    path, me, now_ms = lease_path(table_path), this_process(), _read_clock_ms()
+    path, me, now_ms = build_lease_path(table_path), describe_process(), _read_clock_ms()
     mine = Lease(me, owner, uuid4().hex, since, now_ms, now_ms + LEASE_MS)
     found = files.read(path)
     if found is None:
-        if files.create(path, lease_text(mine)):
+        if files.create(path, write_lease(mine)):
             return Taken(mine, None)
         raise _build_held_error(path, _read_lease(files, path))
     text, modified_ms = found
@@ -143,7 +143,7 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     else:
         claim = decide_claim(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
     taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
-    if claim is Claim.HELD or not files.supplant(path, text, lease_text(taken.heir)):
+    if claim is Claim.HELD or not files.supplant(path, text, write_lease(taken.heir)):
         raise _build_held_error(path, lease if claim is Claim.HELD else _read_lease(files, path))
     return taken
 
@@ -151,12 +151,12 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
 def clear_inheritance(files: Files, table_path: str, taken: Taken) -> None:
     """Nothing of the dead process is left: from now on the lease speaks of our own instants alone."""
     if taken.dead is not None:
-        _renew(files, lease_path(table_path), taken.lease)
+        _renew(files, build_lease_path(table_path), taken.lease)
 
 
 def give_back(files: Files, table_path: str, taken: Taken) -> None:
     """Remove the lease if it is still ours."""
-    path = lease_path(table_path)
+    path = build_lease_path(table_path)
     found = _read_lease(files, path)
     if found is not None and found.token == taken.lease.token:
         files.delete(path)
@@ -181,7 +181,7 @@ class Renewal:
     """Renews a lease from a thread until stopped; a renewal that fails is tried again a minute later."""
 
     def __init__(self, files: Files, table_path: str, lease: Lease) -> None:
-        self._files, self._path, self._lease = files, lease_path(table_path), lease
+        self._files, self._path, self._lease = files, build_lease_path(table_path), lease
         self._stop = threading.Event()
         self._one = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="lease renewal", daemon=True)
@@ -217,7 +217,7 @@ def _renew(files: Files, path: str, lease: Lease) -> bool:
     found = None if seen is None else parse_lease(seen[0])
     if seen is None or found is None or found.token != lease.token:
         return False
-    return files.swap(path, seen[0], lease_text(replace(lease, expires_ms=_read_clock_ms() + LEASE_MS)))
+    return files.swap(path, seen[0], write_lease(replace(lease, expires_ms=_read_clock_ms() + LEASE_MS)))
 
 
 def _read_lease(files: Files, path: str) -> Lease | None:
@@ -242,7 +242,7 @@ def _read_clock_ms() -> int:
 _PROC = Path("/proc")
 
 
-def this_process() -> Holder:
+def describe_process() -> Holder:
     """This process as a holder."""
     return Holder(socket.gethostname(), _scope(), os.getpid(), start_time(os.getpid()) or "")
 

@@ -93,7 +93,7 @@ def _key_faults(name: str, keys: Sequence[str], types: dict[str, str]) -> dict[s
     return faults
 
 
-def spelled_key(keys: tuple[str, ...]) -> tuple[str, ...]:
+def list_spelled_key(keys: tuple[str, ...]) -> tuple[str, ...]:
     """The record key's fields of a table that spells its keys."""
     return (RECORD_KEY, *keys)
 

@@ -10,14 +10,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER
-from hudi_reconcile.core.plan.lake_ownership import lake_option_problems, override_options
+from hudi_reconcile.core.plan.lake_ownership import list_option_problems, override_options
 from hudi_reconcile.core.tables.values import READ_SEQ, LakePin, LakeTable
 from hudi_reconcile.lake import foreign_table
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.correct import CorrectionBatch, prepare
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign_table import ForeignTable
-from hudi_reconcile.lake.odd_rows import check_values, leave_out_odd, spelled_key
+from hudi_reconcile.lake.odd_rows import check_values, leave_out_odd, list_spelled_key
 from hudi_reconcile.lake.reads import read_newest, redact_failures
 from hudi_reconcile.lake.schema import fit_to_table
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
@@ -51,7 +51,7 @@ class WriteOptions:
     index: Index = "simple"
 
     def __post_init__(self) -> None:
-        wrong = sorted(key for key, _ in lake_option_problems(self.overrides))
+        wrong = sorted(key for key, _ in list_option_problems(self.overrides))
         if wrong:
             raise UsageError(
                 f"lake.options: {', '.join(wrong)} cannot be set: the tool owns it, or it is no hoodie.* option",
@@ -59,7 +59,7 @@ class WriteOptions:
             )
 
 
-def retention(commits: int) -> dict[str, str]:
+def retain_commits(commits: int) -> dict[str, str]:
     """Options that let change queries and an undo go back over so many commits."""
     return {
         "hoodie.clean.commits.retained": str(commits),
@@ -74,7 +74,7 @@ def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     partitions = tuple(part.lake_name for part in table.partition_by)
     found = {
         **_session(options),
-        **_identity(table.name, spelled_key(table.record_key) if table.spelled else table.record_key, partitions),
+        **_identity(table.name, list_spelled_key(table.record_key) if table.spelled else table.record_key, partitions),
         **_index(options.index, partitions),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "bulk_insert",
@@ -121,7 +121,7 @@ def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def locked_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def split_lock_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Options of a write under the table's lock that the caller holds, from an optimistic write's; and those of the lock.
 
     The write is as optimistic as before, and checks at its commit what others changed who know no lock; but Hudi takes no lock
@@ -136,7 +136,7 @@ def locked_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str
 
 def _list_identity(table: LakeTable) -> dict[str, str]:
     """As the table's own properties say where another tool made it; else as we made it."""
-    key = spelled_key(table.record_key) if table.spelled else table.record_key
+    key = list_spelled_key(table.record_key) if table.spelled else table.record_key
     ours = _identity(table.name, key, table.partition_fields)
     if table.foreign is None:
         return ours
@@ -213,7 +213,7 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.client.heartbeat.interval_in_ms": str(options.heartbeat_ms),
         "hoodie.client.heartbeat.tolerable.misses": str(EXPIRED_MS // options.heartbeat_ms),
         "hoodie.write.auto.upgrade": "false",  # older readers of the table could no longer read it
-        **retention(KEPT_COMMITS),
+        **retain_commits(KEPT_COMMITS),
     }
 
 

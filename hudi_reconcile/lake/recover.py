@@ -21,7 +21,7 @@ from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Lease
 from hudi_reconcile.lake.options import EXPIRED_MS
 from hudi_reconcile.lake.table import has_table, is_ours
-from hudi_reconcile.lake.timeline import writers_in_flight
+from hudi_reconcile.lake.timeline import list_writers_in_flight
 
 SILENT_MS = 15_000  # three of our heartbeats
 
@@ -82,7 +82,7 @@ def roll_back_dead(target: Target, requested: str) -> None:
 
 
 def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:
-    in_flight = writers_in_flight(Timeline(target.spark, target.path))
+    in_flight = list_writers_in_flight(Timeline(target.spark, target.path))
     beats = {one.name: one.modified_ms for one in files.list(f"{target.path}/.hoodie/.heartbeat")} if in_flight else {}
     return sort_leftovers(in_flight, beats, lease, _read_clock_ms())
 

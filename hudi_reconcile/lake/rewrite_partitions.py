@@ -16,7 +16,15 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import LakeTable
-from hudi_reconcile.lake.correct import SEQNO, VALIDATOR, exact_versions, pending_sql, same_keys, sql_text, versions_sql
+from hudi_reconcile.lake.correct import (
+    SEQNO,
+    VALIDATOR,
+    match_keys,
+    quote_path,
+    select_exact_versions,
+    write_pending_sql,
+    write_versions_sql,
+)
 from hudi_reconcile.lake.schema import fit_to_table
 from hudi_reconcile.lake.timeline import WrittenKeys
 from hudi_reconcile.ports import Corrective
@@ -50,9 +58,9 @@ def build_replacement(
     `held` is every row in the files, where logs may hide some of them; `options` are the table's own. Raises RefusedError
     where the partitions cannot be named to Hudi.
     """
-    expected = exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
+    expected = select_exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
     keys = expected.select(*table.record_key).distinct().alias("k")
-    same = same_keys("t", "k", table.record_key)
+    same = match_keys("t", "k", table.record_key)
     right = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path)
     there = now if held is None else held
     partitions = _partitions(keys, right, table, there)
@@ -73,10 +81,10 @@ def _partitions(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataF
     """
     if not table.partition_fields:
         return ("",)
-    copies = held.alias("t").join(keys, same_keys("t", "k", table.record_key), "left_semi")
+    copies = held.alias("t").join(keys, match_keys("t", "k", table.record_key), "left_semi")
     found = copies.select(_PARTITION)
     if table.foreign is not None:
-        alike = same_keys("t", "r", table.partition_fields)
+        alike = match_keys("t", "r", table.partition_fields)
         found = found.union(held.alias("t").join(right.alias("r"), alike, "left_semi").select(_PARTITION))
     return tuple(sorted(row[0] for row in found.distinct().limit(MOST_PARTITIONS + 1).collect()))
 
@@ -88,9 +96,9 @@ def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, held: 
     """
     if table.foreign is None or not table.foreign.key_generator.startswith("Timestamp"):
         return
-    copies = held.alias("t").join(keys, same_keys("t", "k", table.record_key), "left_semi")
-    new = right.alias("r").join(copies.alias("t"), same_keys("r", "t", table.record_key), "left_anti")
-    unplaced = new.alias("r").join(held.alias("t"), same_keys("r", "t", table.partition_fields), "left_anti").count()
+    copies = held.alias("t").join(keys, match_keys("t", "k", table.record_key), "left_semi")
+    new = right.alias("r").join(copies.alias("t"), match_keys("r", "t", table.record_key), "left_anti")
+    unplaced = new.alias("r").join(held.alias("t"), match_keys("r", "t", table.partition_fields), "left_anti").count()
     if unplaced:
         raise RefusedError(
             f"Hudi table {table.path}: {unplaced} new rows go into partitions whose paths are made of times, and partitions "
@@ -126,9 +134,9 @@ def replace_options(table: LakeTable, view: str, found: Replacement, known: Coll
     `known` are the requested times of the completed writes that were there when the partitions were read.
     """
     queries = (
-        f"{versions_sql(table, view)}#0",
+        f"{write_versions_sql(table, view)}#0",
         f"{_write_since_sql(table.path, known)}#0",
-        f"{pending_sql(table.path)}#1",
+        f"{write_pending_sql(table.path)}#1",
     )
     options = {
         "hoodie.precommit.validators": VALIDATOR,
@@ -149,7 +157,7 @@ def _write_since_sql(path: str, known: Collection[str]) -> str:
     # By name and not by time: the clock of another host may be behind.
     names = ", ".join(f"'{one}'" for one in sorted(known))
     return (
-        f"select count(*) from hudi_query_timeline('{sql_text(path)}', 'false') where action in "
+        f"select count(*) from hudi_query_timeline('{quote_path(path)}', 'false') where action in "
         f"('commit', 'deltacommit', 'replacecommit') and state = 'COMPLETED' and timestamp not in ({names}) "
         "and 'x' <> '<TABLE_NAME>'"
     )

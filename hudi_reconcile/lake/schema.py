@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
-from hudi_reconcile.core.tables.kinds import Column, holds, stored_type, widen_type
+from hudi_reconcile.core.tables.kinds import Column, choose_stored_type, holds, widen_type
 from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, PartitionField, is_lake_name
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
 
@@ -24,7 +24,7 @@ _STORED_AS = {"tinyint": "int", "smallint": "int"}
 _TEXT = re.compile(r"(var)?char\(\d+\)")
 
 
-def widest_type(type_text: str) -> str:
+def find_widest_type(type_text: str) -> str:
     """The type a column of this Spark type has in a Hudi table."""
     return "string" if _TEXT.fullmatch(type_text) else _STORED_AS.get(type_text, type_text)
 
@@ -35,9 +35,9 @@ def list_columns(frame: DataFrame) -> tuple[LakeColumn, ...]:
     return tuple(LakeColumn(f.name, f.dataType.simpleString()) for f in fields)
 
 
-def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
+def list_differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
     """One sentence per column that is missing, unknown, or of a type whose values the table's does not all hold."""
-    found = {column.name: widest_type(column.type) for column in batch}
+    found = {column.name: find_widest_type(column.type) for column in batch}
     wanted = {column.name: column.type for column in table}
     missing = [f"{name} {kind}: missing in the batch" for name, kind in wanted.items() if name not in found]
     unknown = [f"{name} {kind}: not in the lake table" for name, kind in found.items() if name not in wanted]
@@ -51,7 +51,7 @@ def differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tup
 
 def fit_to_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFrame:
     """The frame with the table's columns in the table's order, all nullable. Raises LakeError that lists differences."""
-    found = differences(list_columns(frame), table)
+    found = list_differences(list_columns(frame), table)
     if found:
         raise LakeError(
             f"rows do not have the schema of Hudi table {path}: {'; '.join(found)}",
@@ -67,30 +67,30 @@ def fit_to_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = 
     """
     derived = {field.lake_name for field in partition_by if field.transform != "identity"}
     names = tuple(field.name for field in frame.schema.fields)
-    fault = names_fault([name for name in names if name not in derived]) or names_fault(names)
+    fault = find_names_fault([name for name in names if name not in derived]) or find_names_fault(names)
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
-    columns = [LakeColumn(column.name, widest_type(column.type)) for column in list_columns(frame)]
+    columns = [LakeColumn(column.name, find_widest_type(column.type)) for column in list_columns(frame)]
     return frame.selectExpr(*map(_nullable, columns))
 
 
-def names_fault(names: Sequence[str]) -> tuple[str, str] | None:
+def find_names_fault(names: Sequence[str]) -> tuple[str, str] | None:
     """Which of a table's columns the lake cannot hold under their names, and the line that renames them; None where it can."""
-    wrong = unholdable_names(names)
+    wrong = list_unholdable_names(names)
     if not wrong:
         return None
     taken = [name for name in names if name not in wrong]
-    renames = ", ".join(f"{_quote(name)}: {new}" for name, new in proposed_names(wrong, taken).items())
+    renames = ", ".join(f"{_quote(name)}: {new}" for name, new in propose_names(wrong, taken).items())
     return (
         f"the lake cannot hold columns of these names: {', '.join(map(_quote, wrong))}",
         f"compare: {{rename: {{{renames}}}}}, or leave them out with source.columns",
     )
 
 
-def proposed_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+def propose_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
     """For each name one that the lake can hold and that no other column has; case does not count.
 
-    >>> proposed_names(["a b", "a-b", "1st"], ["A_B"])
+    >>> propose_names(["a b", "a-b", "1st"], ["A_B"])
     {'a b': 'a_b_', 'a-b': 'a_b__', '1st': '_1st'}
     """
     seen = {name.lower() for name in taken}
@@ -110,7 +110,7 @@ def _quote(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
+def list_unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names that Hudi's Avro schema cannot hold, or that are Hudi's own."""
     return tuple(name for name in names if not is_lake_name(name))
 
@@ -152,7 +152,7 @@ def _cast_to_newest(column: LakeColumn, was: str | None) -> SparkColumn:
 _PATTERNS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}
 
 
-def lake_rows(
+def build_lake_rows(
     rows: DataFrame,
     columns: tuple[Column, ...],
     partition_by: tuple[PartitionField, ...],
@@ -161,7 +161,7 @@ def lake_rows(
 ) -> DataFrame:
     """Rows `c0, c1, …` in the order of `columns`, as full images for the lake. A NULL partition source stays NULL."""
     stored = [
-        f"cast(c{i} as {stored_type(c)}) as {_sql(c.lake_name)}"
+        f"cast(c{i} as {choose_stored_type(c)}) as {_sql(c.lake_name)}"
         for i, c in enumerate(columns)
         if c.lake_name not in shape.left_out
     ]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.safe_text import avro_fields
+from hudi_reconcile.core.safe_text import list_avro_fields
 from hudi_reconcile.core.tables.values import (
     GENERATED_KEY,
     READ_SEQ,
@@ -93,7 +93,7 @@ def _mark_stored_digits(columns: tuple[LakeColumn, ...], avro: str) -> tuple[Lak
 
 
 def _millis_fields(avro: str) -> Iterator[str]:
-    for name, types in avro_fields(avro):
+    for name, types in list_avro_fields(avro):
         if any(isinstance(one, dict) and str(one.get("logicalType")).endswith("timestamp-millis") for one in types):
             yield name
 
@@ -229,7 +229,7 @@ def add_file_types(
 
 
 def _types(avro: str) -> Iterator[tuple[str, str]]:
-    for name, types in avro_fields(avro):
+    for name, types in list_avro_fields(avro):
         known = [one for one in types if one != "null"]
         one = known[0] if len(known) == 1 else UNKNOWN
         yield name, str(one.get("logicalType", one.get("type"))) if isinstance(one, dict) else str(one)

@@ -32,15 +32,15 @@ def pin_snapshot(timeline: Timeline) -> LakePin | None:
     if not done:
         return None
     instant = Instant(max(action.requested for action in done), max(action.completed or "" for action in done))
-    return LakePin(instant, writers_in_flight(timeline))
+    return LakePin(instant, list_writers_in_flight(timeline))
 
 
-def writers_in_flight(timeline: Timeline) -> tuple[str, ...]:
+def list_writers_in_flight(timeline: Timeline) -> tuple[str, ...]:
     """Requested times of writes not completed; plans of compaction, clustering and cleaning change no row."""
     return tuple(sorted({action.requested for action in timeline.pending() if action.action in WRITES}))
 
 
-def planned_clusterings(timeline: Timeline) -> tuple[str, ...]:
+def list_planned_clusterings(timeline: Timeline) -> tuple[str, ...]:
     """Requested times of clusterings not completed."""
     return tuple(sorted(action.requested for action in timeline.pending() if action.action == CLUSTERING))
 
@@ -118,13 +118,13 @@ class WrittenKeys:
     new: int
 
 
-def keys_text(keys: WrittenKeys) -> str:
+def write_keys(keys: WrittenKeys) -> str:
     """As a commit carries it under `KEYS`."""
     return json.dumps(asdict(keys), sort_keys=True, separators=(",", ":"))
 
 
 def parse_keys(text: str) -> WrittenKeys:
-    """What `keys_text` wrote. Raises LakeError for any other text."""
+    """What `write_keys` wrote. Raises LakeError for any other text."""
     try:
         found = parse_json(text)
         keys = WrittenKeys(**found)
@@ -135,7 +135,7 @@ def parse_keys(text: str) -> WrittenKeys:
     return keys
 
 
-def checkpoint_text(checkpoint: Checkpoint) -> str:
+def write_checkpoint(checkpoint: Checkpoint) -> str:
     """Canonical JSON of a checkpoint: sorted keys, no blanks."""
     values = {name: getattr(checkpoint, name) for name in _NAMES}
     values = {name: value for name, value in values.items() if not _is_blank(name, value)}
@@ -147,7 +147,7 @@ def _is_blank(name: str, value: object) -> bool:
 
 
 def parse_checkpoint(text: str) -> Checkpoint:
-    """The checkpoint that `checkpoint_text` wrote. Raises LakeError for any other text."""
+    """The checkpoint that `write_checkpoint` wrote. Raises LakeError for any other text."""
     try:
         found = parse_json(text)
     except ValueError as error:
@@ -171,7 +171,7 @@ def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[s
         raise LakeError(
             f"labels cannot be carried as {', '.join(reserved)}: set by the lake itself", fix="report a bug"
         )
-    return {**carried, CHECKPOINT: checkpoint_text(checkpoint)}
+    return {**carried, CHECKPOINT: write_checkpoint(checkpoint)}
 
 
 def _check_checkpoint(found: Mapping[str, object]) -> Checkpoint:
@@ -216,7 +216,7 @@ class Labelled:
     labels: Mapping[str, str]
 
 
-def labelled_commits(spark: SparkSession, path: str) -> tuple[Labelled, ...]:
+def list_labelled_commits(spark: SparkSession, path: str) -> tuple[Labelled, ...]:
     """Our commits that are not archived yet, newest completion first. Raises LakeError for a timeline that cannot be read."""
     line = Timeline(spark, path)
     found: dict[Instant, dict[str, str]] = {}
@@ -258,17 +258,17 @@ def list_writers(line: Timeline, files: Files, path: str, beating: frozenset[str
     """
     newest = [action for action in line.list_completed()[:NEWEST] if not line.is_service(action)]
     ours = {action.requested for key in OURS for _, action in line.metadata(key, archived=False, newest=NEWEST)}
-    silent = silent_writers(line, files, path, beating)
+    silent = find_silent_writers(line, files, path, beating)
     return Writers(len(newest), sum(action.requested not in ours for action in newest), silent)
 
 
-def silent_writers(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> tuple[str, ...]:
+def find_silent_writers(line: Timeline, files: Files, path: str, beating: frozenset[str]) -> tuple[str, ...]:
     """The instants in flight that have no heartbeat, oldest first; `beating` as above."""
-    in_flight = writers_in_flight(line)
-    alive = beating | heartbeats(files, path) if in_flight else beating
+    in_flight = list_writers_in_flight(line)
+    alive = beating | list_heartbeats(files, path) if in_flight else beating
     return tuple(one for one in in_flight if one not in alive)
 
 
-def heartbeats(files: Files, path: str) -> frozenset[str]:
+def list_heartbeats(files: Files, path: str) -> frozenset[str]:
     """The instants that have a heartbeat."""
     return frozenset(one.name for one in files.list(f"{path}/.hoodie/.heartbeat"))

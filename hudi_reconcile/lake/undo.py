@@ -20,7 +20,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import READ_SEQ, Instant, LakeColumn, LakePin, LakeTable
 from hudi_reconcile.lake.bridge import Savepoints, Timeline
 from hudi_reconcile.lake.commit import Target
-from hudi_reconcile.lake.correct import same_keys
+from hudi_reconcile.lake.correct import match_keys
 from hudi_reconcile.lake.reads import redact_failures
 from hudi_reconcile.lake.table import METADATA_PARTITIONS
 from hudi_reconcile.lake.timeline import KEYS, WrittenKeys, parse_keys
@@ -67,13 +67,13 @@ def find_snapshots_around(line: Timeline, commit: Instant, path: str) -> tuple[L
     since = None
     if any(one.requested == commit.requested for one in done):
         since = sum((one.completed or "") > commit.completed for one in done)
-    why = snapshot_fault(before, commit.requested, since=since, kept=kept, cleaned=cleaned)
+    why = find_snapshot_fault(before, commit.requested, since=since, kept=kept, cleaned=cleaned)
     if why is not None:
         raise RefusedError(f"Hudi table {path}: the rows from before {commit.completed} {why}", fix=_FORWARD)
     return LakePin(Instant(before or "", before or ""), ()), LakePin(commit, ())
 
 
-def snapshot_fault(
+def find_snapshot_fault(
     before: str | None, at: str, *, since: int | None, kept: Collection[str], cleaned: Collection[str]
 ) -> str | None:
     """Why the snapshots before a commit and at it need not be whole; None where they are.
@@ -181,9 +181,9 @@ def _drop_revived(rows: DataFrame, between: tuple[DataFrame, ...], table: LakeTa
     ]
     asked = rows.where(_test_gone()).select(*table.record_key).alias("a")
     seen = reduce(DataFrame.unionByName, shown).alias("s")
-    back = seen.join(asked, same_keys("s", "a", table.record_key), "left_semi").distinct()
+    back = seen.join(asked, match_keys("s", "a", table.record_key), "left_semi").distinct()
     marked = back.withColumn("_hr_back", F.lit(True)).alias("b")
-    joined = rows.alias("r").join(marked, same_keys("r", "b", table.record_key), "left")
+    joined = rows.alias("r").join(marked, match_keys("r", "b", table.record_key), "left")
     status = F.when(F.col("_hr_back"), "superseded").otherwise(F.col("status")).alias("status")
     return joined.select(*[F.col(f"r.`{name}`") for name in rows.columns if name != "status"], status)
 

@@ -13,10 +13,10 @@ _NAMES = {"\n": "LF", "\t": "TAB", "\r": "CR", "\x1b": "ESC", "\0": "NUL", "\x7f
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
-def visible(text: str) -> str:
+def spell_hidden(text: str) -> str:
     r"""The text with every character that a terminal or browser would obey or hide spelled out.
 
-    >>> visible("a\x1b[2Jb\u202e")
+    >>> spell_hidden("a\x1b[2Jb\u202e")
     'a⟨ESC⟩[2Jb⟨U+202E⟩'
     """
     if text.isascii() and text.isprintable():
@@ -24,12 +24,12 @@ def visible(text: str) -> str:
     return "".join(_spell_letter(letter) for letter in text)
 
 
-def visible_value(text: str, *, limit: int = MAX_LETTERS) -> str:
-    """A row's value as `visible`, with blanks at its ends and odd blanks shown too, cut at `limit` letters.
+def spell_value(text: str, *, limit: int = MAX_LETTERS) -> str:
+    """A row's value as `spell_hidden`, with blanks at its ends and odd blanks shown too, cut at `limit` letters.
 
-    >>> visible_value("abc ")
+    >>> spell_value("abc ")
     'abc␣'
-    >>> visible_value("x" * 300, limit=5)
+    >>> spell_value("x" * 300, limit=5)
     'xxxxx… (300 characters)'
     """
     head = text[:limit]
@@ -47,15 +47,17 @@ def _spell_letter(letter: str, *, odd_blanks: bool = False) -> str:
     return letter
 
 
-def key_text(key: Mapping[str, Any]) -> str:
+def write_key(key: Mapping[str, Any]) -> str:
     """A key for people: `order_id=7`, parts joined by a comma.
 
-    >>> key_text({"region": None, "order_id": 7})
+    >>> write_key({"region": None, "order_id": 7})
     'region=NULL, order_id=7'
     """
-    return ", ".join(f"{visible(name)}={'NULL' if part is None else value_text(part)}" for name, part in key.items())
+    return ", ".join(
+        f"{spell_hidden(name)}={'NULL' if part is None else write_value(part)}" for name, part in key.items()
+    )
 
 
-def value_text(value: object) -> str:
-    """A JSON value for people, as `visible_value`; text stays without quotes."""
-    return visible_value(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+def write_value(value: object) -> str:
+    """A JSON value for people, as `spell_value`; text stays without quotes."""
+    return spell_value(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

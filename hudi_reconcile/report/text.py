@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result_queries import add_config
-from hudi_reconcile.core.safe_text import json_safe, printable
+from hudi_reconcile.core.safe_text import escape_controls, escape_json
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, ChangedFinding
-from hudi_reconcile.report.safe import key_text, value_text, visible
-from hudi_reconcile.report.words.advice import command_prefix, read_config_names
+from hudi_reconcile.report.safe import spell_hidden, write_key, write_value
+from hudi_reconcile.report.words.advice import read_config_names, write_command_prefix
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import count_text, coverage_text, figure, list_text
+from hudi_reconcile.report.words.verdict import count_text, describe_coverage, list_text, write_figure
 
 Document = Mapping[str, Any]
 _MINUTES_FROM = 120  # seconds
@@ -32,41 +32,42 @@ def plan_text(run: Document, plan: Document, approval: Document | None = None) -
     return "\n".join([*_plan_lines(run, plan), *_approval_lines(approval), "", *_next_lines(run, plan, approval)])
 
 
-def past_tables_text(tables: Sequence[Document]) -> str:
+def describe_past_tables(tables: Sequence[Document]) -> str:
     """The tables of a past run in one line.
 
     `orders drift (deleted 3, 3 applied, 1 rule failed), items clean`
     """
-    return ", ".join(f"{visible(table['name'])} {table['outcome']}{_what(table)}" for table in tables)
+    return ", ".join(f"{spell_hidden(table['name'])} {table['outcome']}{_what(table)}" for table in tables)
 
 
-def past_run_lines(past: Document) -> Iterator[str]:
+def describe_past_run(past: Document) -> Iterator[str]:
     """A run of the history: one line, and where it has several tables a line for each, with how long its work took."""
     tables, run = past["tables"], f"{past['run_id']}  {past['command']:<10}  {past['outcome']:<10}"
     if past["why"] or len(tables) <= 1:
-        yield f"{run}  {past['why'] or past_tables_text(tables)}"
+        yield f"{run}  {past['why'] or describe_past_tables(tables)}"
         return
     outcomes = Counter(table["outcome"] for table in tables)
     yield f"{run}  {len(tables)} tables: {', '.join(f'{count:,} {outcome}' for outcome, count in outcomes.items())}"
     for table in tables:
-        yield f"    {past_tables_text((table,))}, {table['seconds']:,.1f} s"
+        yield f"    {describe_past_tables((table,))}, {table['seconds']:,.1f} s"
 
 
-def consumer_text(lag: Document) -> str:
+def describe_consumer(lag: Document) -> str:
     """A consumer of changes in one line: where it is and what it lacks, or why its next delivery would be refused.
 
-    >>> consumer_text({"table": "orders", "consumer": "shop", "type": "min-delta", "instant": "20261121145100499",
+    >>> describe_consumer({"table": "orders", "consumer": "shop", "type": "min-delta", "instant": "20261121145100499",
     ...                "pending": None, "behind_commits": 3, "waiting_seconds": 5400.0, "why": ""})
     'orders  shop  min-delta  at 20261121145100499, 3 commits behind, the oldest for 90 min'
     """
     place = f"at {lag['instant']}" if lag["instant"] else "at the beginning"
     under_way = f", under way to {lag['pending']}" if lag["pending"] else ""
-    return f"{visible(lag['table'])}  {visible(lag['consumer'])}  {visible(lag['type'])}  {place}{under_way}, {_behind(lag)}"
+    named = "  ".join(spell_hidden(lag[name]) for name in ("table", "consumer", "type"))
+    return f"{named}  {place}{under_way}, {_behind(lag)}"
 
 
 def _behind(lag: Document) -> str:
     if lag["behind_commits"] is None:
-        return f"REFUSED: {visible(lag['why'])}"
+        return f"REFUSED: {spell_hidden(lag['why'])}"
     if not lag["behind_commits"]:
         return "in step"
     seconds = lag["waiting_seconds"]
@@ -75,26 +76,26 @@ def _behind(lag: Document) -> str:
 
 
 def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
-    yield f"{visible(plan['table'])}: {count_text(plan['upserts'], 'upsert')}, {count_text(plan['deletes'], 'delete')}"
+    yield f"{spell_hidden(plan['table'])}: {count_text(plan['upserts'], 'upsert')}, {count_text(plan['deletes'], 'delete')}"
     yield from (f"  {kind:<26}{plan['by_kind'][kind]:>12,}" for kind in DRIFT_KINDS if plan["by_kind"].get(kind))
     yield f"  plan      {plan['plan_id']}"
     yield f"  valid     {plan['created_utc']} to {plan['expires_utc']}"
-    yield f"  lake      {visible(plan['lake']['path'])} at {plan['lake']['instant']}"
-    yield f"  source    {visible(plan['source']['identity'])} at {visible(plan['source']['snapshot'])}"
-    yield f"  key       {', '.join(map(visible, plan['key']))}"
+    yield f"  lake      {spell_hidden(plan['lake']['path'])} at {plan['lake']['instant']}"
+    yield f"  source    {spell_hidden(plan['source']['identity'])} at {spell_hidden(plan['source']['snapshot'])}"
+    yield f"  key       {', '.join(map(spell_hidden, plan['key']))}"
     part = next((one["expected"] for one in plan.get("requirements", ()) if one["name"] == PART), None)
     if part is not None:
-        yield f"  part      only {visible(part)} compared; the rest of the table is not in this plan"
+        yield f"  part      only {spell_hidden(part)} compared; the rest of the table is not in this plan"
     yield ""
     yield "apply would"
-    yield from (f"  {number}. {visible(step['text'])}" for number, step in enumerate(plan["steps"], start=1))
+    yield from (f"  {number}. {spell_hidden(step['text'])}" for number, step in enumerate(plan["steps"], start=1))
     yield ""
     yield "guards"
     for guard in plan["guards"]:
-        found = f"found {figure(guard['found'])}, limit {figure(guard['limit'])}"
+        found = f"found {write_figure(guard['found'])}, limit {write_figure(guard['limit'])}"
         yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
         if not guard["ok"] and guard.get("fix"):
-            yield f"          fix: {visible(add_config(guard['fix'], *read_config_names(run)))}"
+            yield f"          fix: {spell_hidden(add_config(guard['fix'], *read_config_names(run)))}"
 
 
 def _approval_lines(approval: Document | None) -> Iterator[str]:
@@ -103,9 +104,9 @@ def _approval_lines(approval: Document | None) -> Iterator[str]:
     yield ""
     yield "approval (policy.require_approval)"
     if approval["given"] is None:
-        yield f"  cannot be told: {visible(approval['why'])}"
+        yield f"  cannot be told: {spell_hidden(approval['why'])}"
     for one in approval["given"] or ():
-        yield f"  {visible(one['by'])} ({visible(one['login'])}) at {one['at_utc']}"
+        yield f"  {spell_hidden(one['by'])} ({spell_hidden(one['login'])}) at {one['at_utc']}"
     if approval["given"] == []:
         yield "  given by nobody yet"
     if approval["approver"] != "any":
@@ -114,7 +115,7 @@ def _approval_lines(approval: Document | None) -> Iterator[str]:
 
 def _next_lines(run: Document, plan: Document, approval: Document | None) -> Iterator[str]:
     stopped = [guard["name"] for guard in plan["guards"] if not guard["ok"]]
-    tool, run_id, table = command_prefix(run), shlex.quote(plan["run_id"]), shlex.quote(plan["table"])
+    tool, run_id, table = write_command_prefix(run), shlex.quote(plan["run_id"]), shlex.quote(plan["table"])
     if not plan["upserts"] + plan["deletes"]:
         yield "next: nothing to apply"
         return
@@ -132,9 +133,9 @@ def _what(table: Document) -> str:
     parts = [f"{kind} {table['findings'][kind]:,}" for kind in DRIFT_KINDS if table["findings"].get(kind)]
     parts += [f"{table['pulled_rows']:,} pulled"] if table.get("pulled_rows") else []
     parts += [f"{table['applied']:,} applied"] if table["applied"] else []
-    parts += [one] if (one := coverage_text(table.get("coverage"))) else []
+    parts += [one] if (one := describe_coverage(table.get("coverage"))) else []
     parts += [one] if (one := open_rules_text(table.get("open_rules", 0), table["outcome"])) else []
-    parts += [visible(table["error"])] if table.get("error") else []
+    parts += [spell_hidden(table["error"])] if table.get("error") else []
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -151,7 +152,7 @@ _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")  # the wide ones count in some 
 def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
     """The findings (JSON texts) as output lines without line ends, in the same order, all of them."""
     if how == "ndjson":
-        return map(json_safe, lines)
+        return map(escape_json, lines)
     if how == "csv":
         return _csv_lines(lines, CSV_COLUMNS)
     return align_rows(("table", "kind", "action", "key", "columns"), (_table_row(json.loads(line)) for line in lines))
@@ -160,7 +161,7 @@ def format_findings(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
 def format_uncorrected(lines: Iterable[str], how: FindingsFormat) -> Iterator[str]:
     """What an apply left (JSON texts) as output lines, as `format_findings` does: each row with its reason."""
     if how == "ndjson":
-        return map(json_safe, lines)
+        return map(escape_json, lines)
     if how == "csv":
         return _csv_lines(lines, LEFT_CSV_COLUMNS)
     return align_rows(
@@ -168,10 +169,10 @@ def format_uncorrected(lines: Iterable[str], how: FindingsFormat) -> Iterator[st
     )
 
 
-def csv_cell(text: str) -> str:
+def write_csv_cell(text: str) -> str:
     """A CSV cell that no spreadsheet takes for a formula: such text gets a leading quote mark.
 
-    >>> csv_cell("=1+1"), csv_cell("  @x"), csv_cell("-5"), csv_cell("plain")
+    >>> write_csv_cell("=1+1"), write_csv_cell("  @x"), write_csv_cell("-5"), write_csv_cell("plain")
     ("'=1+1", "'  @x", "'-5", 'plain')
     """
     if text[:1] in ("\t", "\r", "\n") or text.lstrip()[:1] in _FORMULA:
@@ -187,8 +188,8 @@ def _csv_lines(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[str]:
         buffer = io.StringIO()
         # Before Python 3.13 only the characters of the line end make the writer quote a cell that holds them.
         writer = csv.writer(buffer, lineterminator="\r\n")
-        writer.writerow([csv_cell(_csv_text(cell)) for cell in cells])
-        yield json_safe(buffer.getvalue().removesuffix("\r\n"))
+        writer.writerow([write_csv_cell(_csv_text(cell)) for cell in cells])
+        yield escape_json(buffer.getvalue().removesuffix("\r\n"))
 
 
 def _csv_text(cell: object) -> str:
@@ -208,17 +209,17 @@ def align_rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterat
         return
     widths = [min(_WIDEST, max(len(row[place]) for row in (head, *first))) for place in range(len(head))]
     for row in itertools.chain((head,), first, rest):
-        yield printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        yield escape_controls("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _left_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    rules = ", ".join(map(visible, row["rules"])) or "-"
-    return (visible(row["table"]), row["reason"], row["action"], row["kind"], key_text(row["key"]), rules)
+    rules = ", ".join(map(spell_hidden, row["rules"])) or "-"
+    return (spell_hidden(row["table"]), row["reason"], row["action"], row["kind"], write_key(row["key"]), rules)
 
 
 def _table_row(finding: Mapping[str, Any]) -> tuple[str, ...]:
-    columns = ", ".join(visible(name) for name in finding["columns"]) or "-"
-    return (visible(finding["table"]), finding["kind"], finding["action"], key_text(finding["key"]), columns)
+    columns = ", ".join(spell_hidden(name) for name in finding["columns"]) or "-"
+    return (spell_hidden(finding["table"]), finding["kind"], finding["action"], write_key(finding["key"]), columns)
 
 
 _SIGNS = {"gained": "+", "lost": "-"}
@@ -237,12 +238,12 @@ def diff_lines(table: str, counts: Mapping[str, Mapping[str, int]], changes: Ite
 
     `orders: 1 gained, 0 lost, 2 kept`
     """
-    yield f"{visible(table)}: {', '.join(f'{sum(kinds.values()):,} {change}' for change, kinds in counts.items())}"
+    yield f"{spell_hidden(table)}: {', '.join(f'{sum(kinds.values()):,} {change}' for change, kinds in counts.items())}"
     for one in changes:
         if one.change in _SIGNS:
             finding = json.loads(one.line)
-            columns = ", ".join(visible(name) for name in finding["columns"])
-            yield f"  {_SIGNS[one.change]} {one.kind:<26}{key_text(finding['key'])}{f'  ({columns})' if columns else ''}"
+            columns = ", ".join(spell_hidden(name) for name in finding["columns"])
+            yield f"  {_SIGNS[one.change]} {one.kind:<26}{write_key(finding['key'])}{f'  ({columns})' if columns else ''}"
 
 
 ChangesFormat = Literal["table", "ndjson", "debezium", "json"]
@@ -255,14 +256,14 @@ def format_changes(lines: Iterable[str], how: ChangesFormat, head: Mapping[str, 
     `head` are the fields that stand before them in the one document of `json`.
     """
     if how in ("ndjson", "debezium"):
-        return map(json_safe, lines)
+        return map(escape_json, lines)
     if how == "json":
-        return _document(map(json_safe, lines), head)
+        return _document(map(escape_json, lines), head)
     return align_rows(HEAD, (_row(json.loads(line)) for line in lines))
 
 
 def _document(lines: Iterator[str], head: Mapping[str, object]) -> Iterator[str]:
-    yield f'{json_safe(json.dumps(head, ensure_ascii=False))[:-1]}, "changes": ['
+    yield f'{escape_json(json.dumps(head, ensure_ascii=False))[:-1]}, "changes": ['
     last = next(lines, None)
     for line in lines:
         yield f"{last},"
@@ -273,7 +274,7 @@ def _document(lines: Iterator[str], head: Mapping[str, object]) -> Iterator[str]
 def _row(change: Mapping[str, Any]) -> tuple[str, ...]:
     correction = change["correction"]
     told = "-" if correction is None else f"{correction['kind'] or '?'} ({correction['run_id']})"
-    return (change["instant"], change["op"], key_text(change["key"]), visible(told), _change_text(change))
+    return (change["instant"], change["op"], write_key(change["key"]), spell_hidden(told), _change_text(change))
 
 
 def _change_text(change: Mapping[str, Any]) -> str:
@@ -287,11 +288,13 @@ def _change_text(change: Mapping[str, Any]) -> str:
 
     if before is None or after is None:
         row = (after if before is None else before) or {}
-        return ", ".join(f"{visible(name)}={show_value(row, name)}" for name in row if name not in change["key"])
+        return ", ".join(f"{spell_hidden(name)}={show_value(row, name)}" for name in row if name not in change["key"])
     differing = [name for name in after if before.get(name) != after[name]]
-    told = ", ".join(f"{visible(name)}: {show_value(before, name)} -> {show_value(after, name)}" for name in differing)
+    told = ", ".join(
+        f"{spell_hidden(name)}: {show_value(before, name)} -> {show_value(after, name)}" for name in differing
+    )
     return told or "no shown column differs"
 
 
 def _value(value: object) -> str:
-    return "NULL" if value is None else value_text(value)
+    return "NULL" if value is None else write_value(value)

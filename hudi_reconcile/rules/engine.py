@@ -29,17 +29,17 @@ from hudi_reconcile.rules.expectations import (
     ExpectationRequest,
     NotRunnableError,
     build_request,
-    exception_trace,
     has_exception,
     read_measures,
-    sql_text,
+    trace_exception,
+    write_subquery,
 )
 from hudi_reconcile.rules.predicates import (
     CLOCKS,
     FLOATING,
     INTEGRAL,
-    column_named,
-    quoted_name,
+    find_column,
+    quote_name,
     read_type,
     select_broken,
 )
@@ -123,7 +123,7 @@ def _validate_all(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> 
             found |= _try_all(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
     for rule_id, result in found.items():
         if has_exception(result):
-            log.debug("rule %s: %s", rule_id, exception_trace(result))
+            log.debug("rule %s: %s", rule_id, trace_exception(result))
     return found
 
 
@@ -139,7 +139,7 @@ def _try_all(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[
 def _select_failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
     if isinstance(rule.check, Sql):
         frame.createOrReplaceTempView(BATCH)
-        return frame.sparkSession.sql(sql_text(rule.check.query, BATCH))
+        return frame.sparkSession.sql(write_subquery(rule.check.query, BATCH))
     assert isinstance(rule.check, OnBatch)
     return select_broken(frame, rule.check)
 
@@ -201,8 +201,8 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
     if kind.startswith("decimal("):
         return _exact(rows, column, int(kind.removesuffix(")").split(",")[1]))
     if kind == "string":  # numbers that no decimal type of the lake holds are carried as text
-        point = F.instr(column_named(column), ".")
-        scale = rows.agg(F.max(F.when(point > 0, F.length(column_named(column)) - point))).collect()[0][0]
+        point = F.instr(find_column(column), ".")
+        scale = rows.agg(F.max(F.when(point > 0, F.length(find_column(column)) - point))).collect()[0][0]
         return _exact(rows, column, int(scale or 0))
     raise _build_sum_error(f"column {column} is {kind}: only numbers have a sum")
 
@@ -210,9 +210,9 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
 def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
     if scale > _DIGITS:
         raise _build_sum_error(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
-    number = f"try_cast({quoted_name(column)} as decimal({_DIGITS},{scale}))"
+    number = f"try_cast({quote_name(column)} as decimal({_DIGITS},{scale}))"
     found = rows.agg(
-        F.count(column_named(column)).alias("there"),
+        F.count(find_column(column)).alias("there"),
         F.expr(f"count({number})").alias("summed"),
         F.expr(f"try_sum({number})"),
         F.expr(f"min({number})"),
@@ -228,7 +228,7 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
 
 
 def _floating(rows: DataFrame, column: str) -> Totals:
-    value = column_named(column).cast("double")
+    value = find_column(column).cast("double")
     found = [
         None if one is None else Decimal(repr(one))
         for one in rows.agg(F.sum(value), F.min(value), F.max(value)).collect()[0]
@@ -249,7 +249,7 @@ SAMPLE_ROWS = 10
 
 def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> FailedKeys:
     """Write the keys, ordered, in as many files as their number asks for; count and sample come from what was written."""
-    only = failed.select(*[column_named(name) for name in target.key])
+    only = failed.select(*[find_column(name) for name in target.key])
     only = only.repartition(1) if target.rows <= ROWS_PER_FILE else only
     kept_rows = files.save(Frame(only), target.folder, target.rows, target.key)
     names = sorted(Path(target.folder.removeprefix("file://")).glob("*.parquet"))
@@ -259,7 +259,7 @@ def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> Failed
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The first keys, spelled as in findings: integers and booleans as such, all else as text."""
-    spelled = [_spell_value(column_named(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
+    spelled = [_spell_value(find_column(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
     found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
     return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
 

@@ -26,11 +26,11 @@ from hudi_reconcile.core.rules.rules import (
     Sql,
     Unique,
     ValueRange,
-    named_columns,
+    list_named_columns,
 )
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.core.safe_text import describe_trace, extract_places
-from hudi_reconcile.rules.predicates import CLOCKS, column_named, hold_range, members, read_type
+from hudi_reconcile.rules.predicates import CLOCKS, convert_members, find_column, hold_range, read_type
 from hudi_reconcile.rules.reach import refuse_reach
 
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
@@ -61,7 +61,7 @@ def build_request(rows: DataFrame, rule: Rule, number: int) -> ExpectationReques
     """
     check = rule.check
     assert isinstance(check, OnBatch)
-    for column in named_columns(check):
+    for column in list_named_columns(check):
         _refuse_missing(rows, column)
     try:
         return _ask_helper(rows, rule.id, check, f"_hr_holds_{number}")
@@ -93,7 +93,7 @@ def has_exception(result: Any) -> bool:
     return _failure(result) is not None
 
 
-def exception_trace(result: Any) -> str:
+def trace_exception(result: Any) -> str:
     """Where the evaluation ended, without a word of what was said there."""
     if isinstance(result, Exception):
         return describe_trace(result)
@@ -102,7 +102,7 @@ def exception_trace(result: Any) -> str:
     return "\n".join(extract_places(str(one.get("exception_traceback"))) for one in several)
 
 
-def sql_text(query: str, batch: str) -> str:
+def write_subquery(query: str, batch: str) -> str:
     """The user's query over a view, as a subquery: a command, which Spark would carry out at once, is none."""
     text = strip_semicolons(query.replace("{batch}", batch))
     return f"SELECT * FROM (\n{text}\n)"
@@ -117,12 +117,12 @@ def _ask_helper(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> E
             # The library's own `between` turns its ends into floats and has no times with zones.
             return _holding(rule_id, helper, hold_range(rows, check))
         case InSet(column, values) if read_type(rows, column) in CLOCKS:
-            return _holding(rule_id, helper, column_named(column).isin(members(rows, column, values)))
+            return _holding(rule_id, helper, find_column(column).isin(convert_members(rows, column, values)))
         case Sql() | Gx():
             _refuse_reach(rows, check)
     return ExpectationRequest(
         expectation(rule_id, *_name_expectation(rows, check)),
-        is_whole=isinstance(check, Gx) and not named_columns(check),
+        is_whole=isinstance(check, Gx) and not list_named_columns(check),
     )
 
 
@@ -138,12 +138,12 @@ def _name_expectation(rows: DataFrame, check: OnBatch) -> tuple[str, Mapping[str
             kwargs = {"column_list": list(columns), "ignore_row_if": "any_value_is_missing"}
             return "expect_compound_columns_to_be_unique", kwargs
         case InSet(column, values):
-            kwargs = {"column": column, "value_set": members(rows, column, values)}
+            kwargs = {"column": column, "value_set": convert_members(rows, column, values)}
             return "expect_column_values_to_be_in_set", kwargs
         case Matches(column, regex):
             return "expect_column_values_to_match_regex", {"column": column, "regex": regex}
         case Sql(query):
-            text = sql_text(query, "{batch}")
+            text = write_subquery(query, "{batch}")
             escaped = text.replace("{", "{{").replace("}", "}}").replace("{{batch}}", "{batch}")
             return "unexpected_rows_expectation", {"unexpected_rows_query": escaped}
         case Gx(kind, kwargs):
@@ -209,7 +209,7 @@ class UnknownExpectationError(ValueError):
     """
 
 
-def library() -> Any:
+def load_library() -> Any:
     """The package, its expectations registered."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # read by the import in versions before 1.7
     import great_expectations  # noqa: PLC0415 - takes seconds
@@ -225,7 +225,7 @@ def expectation(rule_id: str, kind: str, kwargs: Mapping[str, Any]) -> Any:
         UnknownExpectationError: there is no such type, it does not take these arguments, or it is not known to read the
             batch only.
     """
-    version = library().__version__
+    version = load_library().__version__
     from great_expectations.exceptions import ExpectationNotFoundError  # noqa: PLC0415 - as above
     from great_expectations.expectations import registry  # noqa: PLC0415
 
@@ -254,7 +254,7 @@ def validate(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
         return {}
     from great_expectations.core.expectation_suite import ExpectationSuite  # noqa: PLC0415 - as above
 
-    context = library().get_context(mode="ephemeral")
+    context = load_library().get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_spark("lake", persist=False)
     batches = source.add_dataframe_asset("rows").add_batch_definition_whole_dataframe("all")

@@ -20,15 +20,15 @@ _COPIES = "_hr_copies"
 _WIDE = "decimal(38,18)"
 
 
-def column_named(name: str) -> Column:
+def find_column(name: str) -> Column:
     """A column by its name, whatever characters it holds."""
-    return F.col(quoted_name(name))
+    return F.col(quote_name(name))
 
 
-def quoted_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """The name as Spark's parser takes it.
 
-    >>> quoted_name("a.b`c")
+    >>> quote_name("a.b`c")
     '`a.b``c`'
     """
     escaped = name.replace("`", "``")
@@ -48,23 +48,23 @@ def select_broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
     """
     if isinstance(check, Unique):
         whole = rows.where(require_present(check.columns))
-        together = Window.partitionBy(*[column_named(one) for one in check.columns])
+        together = Window.partitionBy(*[find_column(one) for one in check.columns])
         return whole.withColumn(_COPIES, F.count(F.lit(1)).over(together)).where(F.col(_COPIES) > 1).drop(_COPIES)
-    found = breach_column(rows, check)
+    found = write_breach(rows, check)
     return None if found is None else rows.where(found)
 
 
-def breach_column(rows: DataFrame, check: OnBatch) -> Column | None:
+def write_breach(rows: DataFrame, check: OnBatch) -> Column | None:
     """True where a row breaks a check on single rows, false or NULL where not; None for any other check."""
     match check:
         case NotNull(column):
-            return column_named(column).isNull()
+            return find_column(column).isNull()
         case ValueRange(column):
-            return ~hold_range(rows, check) & column_named(column).isNotNull()
+            return ~hold_range(rows, check) & find_column(column).isNotNull()
         case InSet(column, values):
-            return ~column_named(column).isin(members(rows, column, values))
+            return ~find_column(column).isin(convert_members(rows, column, values))
         case Matches(column, regex):
-            return ~column_named(column).rlike(regex)
+            return ~find_column(column).rlike(regex)
         case _:
             return None
 
@@ -73,15 +73,15 @@ def require_present(columns: tuple[str, ...]) -> Column:
     """True where none of the columns is NULL."""
     found = F.lit(True)
     for one in columns:
-        found = found & column_named(one).isNotNull()
+        found = found & find_column(one).isNotNull()
     return found
 
 
-def members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[Any]:
+def convert_members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[Any]:
     """The values of a set in the column's type; times as Spark columns, which no session zone shifts."""
     kind = read_type(rows, column)
     found = [cast_value(value, kind) for value in values]
-    return [F.expr(literal(one, kind)) for one in found] if kind in CLOCKS else found
+    return [F.expr(write_literal(one, kind)) for one in found] if kind in CLOCKS else found
 
 
 def hold_range(rows: DataFrame, check: ValueRange) -> Column:
@@ -89,7 +89,7 @@ def hold_range(rows: DataFrame, check: ValueRange) -> Column:
 
     Texts are compared with numbers as numbers, and a text that is none lies outside.
     """
-    kind, value = read_type(rows, check.column), column_named(check.column)
+    kind, value = read_type(rows, check.column), find_column(check.column)
     ends = [(check.min, "low"), (check.max, "high")]
     numeric = kind == "string" and not any(isinstance(end, str) for end, _ in ends)
     inside = F.lit(True)
@@ -97,8 +97,8 @@ def hold_range(rows: DataFrame, check: ValueRange) -> Column:
         if end is None:
             continue
         if numeric:
-            number = F.expr(literal(cast_value(end, _WIDE), _WIDE))
-            forms = [F.expr(f"try_cast({quoted_name(check.column)} as {form})") for form in (_WIDE, "double")]
+            number = F.expr(write_literal(cast_value(end, _WIDE), _WIDE))
+            forms = [F.expr(f"try_cast({quote_name(check.column)} as {form})") for form in (_WIDE, "double")]
             held = F.coalesce(*[_hold_end(form, number, side) for form in forms], F.lit(False))
             inside = inside & F.when(value.isNotNull(), held)
         else:
@@ -108,7 +108,7 @@ def hold_range(rows: DataFrame, check: ValueRange) -> Column:
 
 def _end(value: Typed, kind: str) -> Column:
     """A text never goes through Spark's parser, which would put the environment in for `${env:NAME}`."""
-    return F.lit(value) if isinstance(value, str) else F.expr(literal(value, kind))
+    return F.lit(value) if isinstance(value, str) else F.expr(write_literal(value, kind))
 
 
 def _hold_end(value: Column, end: Column, side: str) -> Column:
@@ -149,7 +149,7 @@ def cast_value(value: Scalar, spark_type: str) -> Typed:
     raise ValueError(f"the column is {spark_type}, which this check cannot compare: use check: sql")
 
 
-def literal(value: Typed, spark_type: str) -> str:
+def write_literal(value: Typed, spark_type: str) -> str:
     """The value as a Spark SQL literal that no session setting changes."""
     if isinstance(value, bool):
         return str(value).lower()

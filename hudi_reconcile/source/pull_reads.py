@@ -20,10 +20,17 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Window
-from hudi_reconcile.core.pull.retry import Passing, driver_reason, fix_of_read, judge_text, most_tries, wait_seconds
+from hudi_reconcile.core.pull.retry import (
+    Passing,
+    advise_on_read,
+    find_driver_reason,
+    judge_text,
+    limit_tries,
+    wait_seconds,
+)
 from hudi_reconcile.core.pull.zone_offset import MOST_AHEAD_MICROS
 from hudi_reconcile.core.safe_text import UNREADABLE, redact_message
-from hudi_reconcile.core.tables.key_encoding import key_value
+from hudi_reconcile.core.tables.key_encoding import read_key
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest
@@ -121,7 +128,7 @@ def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
     where = reads.where_clause((*request.predicates, shown))
     found = engine.rows(f"select {top} as hr_top from {table.name}{where}")[0]["hr_top"]
-    value = None if found is None else key_value(columns[order.columns[0]], str(found))
+    value = None if found is None else read_key(columns[order.columns[0]], str(found))
     return value if isinstance(value, int) else None
 
 
@@ -225,7 +232,7 @@ def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: t
             if not type(error).__module__.startswith(("py4j.", "pyspark.")):
                 raise
             passing, reason = _judge_error(error)
-            if attempt >= most_tries(passing) or over.is_set():
+            if attempt >= limit_tries(passing) or over.is_set():
                 raise _build_failure(work, number, attempt, error, judged=(passing, reason)) from None
             wait = wait_seconds(attempt)
             log.warning(
@@ -236,7 +243,7 @@ def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: t
 
 def _judge_error(error: Exception) -> tuple[Passing, str]:
     text = str(error)
-    found = driver_reason(text)
+    found = find_driver_reason(text)
     if found is None:
         return judge_text(text), type(error).__name__
     reason = redact_message(found[1], kind=found[0], whole=text)
@@ -247,11 +254,11 @@ def _build_failure(
     work: ReadWork, number: int, attempts: int, error: Exception, *, judged: tuple[Passing, str]
 ) -> Exception:
     passing, reason = judged
-    if passing is Passing.STAYS and driver_reason(str(error)) is None:
+    if passing is Passing.STAYS and find_driver_reason(str(error)) is None:
         return error  # not the database's doing: the caller knows it or it is a bug
     what = "part" if work.parts == 1 else f"part {number + 1} of {work.parts}"
     times = "1 attempt" if attempts == 1 else f"{attempts} attempts"
-    fix = "raise source.statement_timeout, then run again" if passing is Passing.CUT else fix_of_read(reason)
+    fix = "raise source.statement_timeout, then run again" if passing is Passing.CUT else advise_on_read(reason)
     return SourceError(
         f"the source failed while rows were read: {work.table}, {what}, {times}: {reason}; nothing was written", fix=fix
     )
@@ -263,11 +270,11 @@ def _tell_progress(work: ReadWork, part: PartRead, found: dict[int, PartRead], s
     progress.info(
         "%s: part %d of %d: %s rows in %.1f s%s",
         work.table, part.number + 1, work.parts, f"{part.rows:,}", part.seconds, again,
-        extra={"bar": progress_text(work, done, rows, seconds), "is_last": done == work.parts},
+        extra={"bar": describe_progress(work, done, rows, seconds), "is_last": done == work.parts},
     )  # fmt: skip
 
 
-def progress_text(work: ReadWork, done: int, rows: int, seconds: float) -> str:
+def describe_progress(work: ReadWork, done: int, rows: int, seconds: float) -> str:
     """How far a read is, in one line: parts, rows of about how many, and rows a second."""
     expected = "" if not work.expected_rows else f" of about {work.expected_rows:,}"
     rate = f", {rows / seconds:,.0f} rows/s" if seconds > 0 else ""

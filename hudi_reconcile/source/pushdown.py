@@ -25,7 +25,7 @@ _SAMPLE_ROWS = 5_000  # milliseconds of work: a sweep of a million rows takes on
 _FILLER_BYTES = 2_000_000
 
 
-def pushdown_blocker(engine: Engine, table: SourceTable, agreement: Agreement) -> str:
+def find_pushdown_blocker(engine: Engine, table: SourceTable, agreement: Agreement) -> str:
     """Why this database cannot digest these rows; empty where it can."""
     if engine.digests is None:
         return f"{engine.dialect.NAME} cannot digest its own rows here"
@@ -43,7 +43,7 @@ def choose_buckets(engine: Engine, table: SourceTable) -> Buckets | None:
 
 
 def _wide_key(table: SourceTable, agreement: Agreement) -> str:
-    narrow = key_items(table)
+    narrow = list_key_items(table)
     wide = [ours.column.name for item, ours in zip(agreement.key, narrow, strict=True) if item.digits != ours.digits]
     if wide:
         return f"the lake's key {', '.join(wide)} has other digits than the source's"
@@ -68,7 +68,7 @@ def place_in_segments(engine: Engine, table: SourceTable, cut: Segmentation) -> 
             else SegmentPlace(start, lambda key: cut.find_segment(None if key is None else int(key)))
         )
     known = choose_buckets(engine, table) if cut.by == "md5" else None
-    return None if known is None else SegmentPlace(digests.bucket_number(known, key_items(table), cut.count), int)
+    return None if known is None else SegmentPlace(digests.bucket_number(known, list_key_items(table), cut.count), int)
 
 
 def begin(
@@ -90,7 +90,7 @@ def begin(
     return wait
 
 
-def row_versions(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> RowVersions:
+def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> RowVersions:
     """What the versions of the table's rows hang on, and how to read them; why there are none to rely on where so it is."""
     database = engine.digests
     asked = None if database is None else database.version_facts(table.name, tuple(one.name for one in table.columns))
@@ -151,7 +151,7 @@ def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple
     )
 
 
-def key_items(table: SourceTable) -> tuple[ComparedColumn, ...]:
+def list_key_items(table: SourceTable) -> tuple[ComparedColumn, ...]:
     """The key as the source alone would write it: what an md5 bucket is computed from."""
     found = []
     for column in table.key_columns:

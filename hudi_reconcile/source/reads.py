@@ -14,7 +14,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import SourceError, overlay
+from hudi_reconcile.core.errors import SourceError, overlay_options
 from hudi_reconcile.core.pull.read_plan import (
     SERIAL_ROWS,
     Limits,
@@ -26,8 +26,8 @@ from hudi_reconcile.core.pull.read_plan import (
     plan,
     plan_by_rank,
 )
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
-from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, key_value
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, merge_ranges
+from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, read_key
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Catalogued, Engine, JdbcTarget
@@ -68,24 +68,24 @@ class JdbcRead:
         return JdbcRead(self.query, (self.predicates[number],), self.fetch_rows)
 
 
-def ranges_read(
+def build_ranges_read(
     dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, where: tuple[str, ...]
 ) -> JdbcRead:
     """Some segments of a table whose key is cut into ranges: in one statement, served by the key's index."""
     select = reads.select_list(dialect, table.read_columns)
-    return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], ranges(cut, segments), where), (ALL,))
+    return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], merge_ranges(cut, segments), where), (ALL,))
 
 
 def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:
     """The rows, lazily: every use reads the source again, so a caller uses it once or materialises it."""
     witness = target.witness
     query = _require_settings(plan.query, target)
-    properties = overlay({"fetchsize": str(plan.fetch_rows)}, target.properties)
+    properties = overlay_options({"fetchsize": str(plan.fetch_rows)}, target.properties)
     rows = spark.read.jdbc(
         url=target.url,
         table=f"({query}) hr",
         predicates=list(plan.predicates),
-        properties=overlay(properties, {"preferTimestampNTZ": "true"}),
+        properties=overlay_options(properties, {"preferTimestampNTZ": "true"}),
     )
     return _type_columns(rows if witness is None else _check_witness(rows, witness.expected), columns)
 
@@ -265,7 +265,7 @@ def gather_statistics(engine: Engine, asked: StatisticsRequest, found: Catalogue
         row_bytes=found.row_bytes,
         rows_known=found.rows_known,
         bounds=_values(key, found.bounds),
-        common=tuple((v, share) for text, share in found.common if (v := key_value(key, text)) is not None),
+        common=tuple((v, share) for text, share in found.common if (v := read_key(key, text)) is not None),
         null_share=found.null_share,
         low=low,
         high=high,
@@ -313,7 +313,7 @@ def _sample_keys(engine: Engine, asked: StatisticsRequest, known: Statistics, sa
         found = engine.rows(query)
     except SourceError as error:
         return replace(ends, why=f"{known.why}; keys could not be sampled ({error.message}); {unchecked}")
-    values = sorted(v for row in found if (v := key_value(key, str(row["hr_key"]))) is not None)
+    values = sorted(v for row in found if (v := read_key(key, str(row["hr_key"]))) is not None)
     if len(values) < _LEAST_SAMPLE:
         return replace(ends, why=f"{known.why}; a sample found {len(values)} keys; {unchecked}")
     return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thin_out(values))
@@ -330,7 +330,7 @@ def _thin_out(values: Sequence[KeyValue]) -> tuple[KeyValue, ...]:
 
 
 def _values(key: Column, texts: tuple[str, ...]) -> tuple[KeyValue, ...]:
-    return tuple(value for text in texts if (value := key_value(key, text)) is not None)
+    return tuple(value for text in texts if (value := read_key(key, text)) is not None)
 
 
 def _ends(cut: Segmentation | None) -> tuple[int | None, int | None]:

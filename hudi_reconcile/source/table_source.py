@@ -31,7 +31,7 @@ from hudi_reconcile.databases.base import Engine, TableRequest, log_statement
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, RowVersions, Signs, Staged, Survey
 from hudi_reconcile.source import pull_reads, pushdown
 from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
-from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, ranges_read, read
+from hudi_reconcile.source.reads import JdbcRead, Wanted, build_ranges_read, plan_read, read
 from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
@@ -87,7 +87,7 @@ class TableSource:
 
     def find_hindrance(self, table: SourceTable, agreement: Agreement) -> str:
         """Why the source cannot digest its own rows; empty where it can."""
-        return pushdown.pushdown_blocker(self._engine, table, agreement)
+        return pushdown.find_pushdown_blocker(self._engine, table, agreement)
 
     def tells_buckets(self, table: SourceTable, agreement: Agreement) -> bool:
         """True where some md5 buckets of the key can be read alone."""
@@ -103,7 +103,7 @@ class TableSource:
 
     def row_versions(self, table: SourceTable, agreement: Agreement) -> RowVersions:
         """The versions of the rows that are read."""
-        return pushdown.row_versions(self._engine, table, agreement, self._request.predicates)
+        return pushdown.read_row_versions(self._engine, table, agreement, self._request.predicates)
 
     def zone_offset_micros(self, utc_micros: int) -> int:
         """How far the configured zone is ahead of UTC at that time."""
@@ -214,7 +214,7 @@ class TableSource:
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
         if segments is not None and isinstance(segmentation, RangeSegments):
             return Frame(
-                self._read(ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
+                self._read(build_ranges_read(self._dialect, table, segmentation, segments, where), table.read_columns)
             )
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
         plan = JdbcRead.of(
@@ -285,7 +285,7 @@ class TableSource:
         if segments is None or not isinstance(cut, HashSegments) or cut.by != "md5":
             return None
         known = pushdown.choose_buckets(self._engine, table)
-        return None if known is None else bucket_predicate(known, pushdown.key_items(table), cut.count, segments)
+        return None if known is None else bucket_predicate(known, pushdown.list_key_items(table), cut.count, segments)
 
     def _write_near(self, near: Near | None) -> tuple[str, ...]:
         return () if near is None else (partition_predicate(self._dialect, near),)

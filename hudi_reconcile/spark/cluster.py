@@ -15,7 +15,7 @@ from zipfile import ZipFile
 from hudi_reconcile.core.errors import ExecutorLostError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.safe_text import read_message
-from hudi_reconcile.spark.settings import SHUFFLES, Machine, shuffle_partitions
+from hudi_reconcile.spark.settings import SHUFFLES, Machine, count_shuffle_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,7 +86,7 @@ def follow_cluster(
             )
         time.sleep(_POLL_SECONDS)
     if SHUFFLES not in conf:
-        spark.conf.set(SHUFFLES, str(shuffle_partitions(spark.sparkContext.defaultParallelism)))
+        spark.conf.set(SHUFFLES, str(count_shuffle_partitions(spark.sparkContext.defaultParallelism)))
 
 
 def refuse_missing_jars(spark: SparkSession, jars: Sequence[str], there: Sequence[str]) -> None:

@@ -22,8 +22,8 @@ from typing import Any
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
-from hudi_reconcile.spark.scratch import scratch_folder
-from hudi_reconcile.spark.settings import scratch_options
+from hudi_reconcile.spark.scratch import open_scratch
+from hudi_reconcile.spark.settings import build_scratch_options
 
 FOLDER_VARIABLE = "HUDI_RECONCILE_JARS"
 
@@ -90,7 +90,7 @@ class JarPlan:
     missing: tuple[LockedJar, ...]
 
 
-def locked_jars() -> tuple[LockedJar, ...]:
+def list_locked_jars() -> tuple[LockedJar, ...]:
     """The jars that this version was tested with: those of every session, then those of one kind of source."""
     common = resources.files("hudi_reconcile.spark") / "jars.lock"
     found = read_lock(common.read_text("utf-8"))
@@ -130,7 +130,7 @@ def plan_jars(request: JarRequest, lock: Sequence[LockedJar], folders: Iterable[
     return JarPlan(present=request.paths, missing=wanted)
 
 
-def jar_folders(environ: Mapping[str, str], ivy: Path) -> tuple[Path, ...]:
+def list_jar_folders(environ: Mapping[str, str], ivy: Path) -> tuple[Path, ...]:
     """Where `auto` looks, in this order: `$HUDI_RECONCILE_JARS` alone if set, else our cache, then the resolver's.
 
     Raises:
@@ -148,10 +148,10 @@ def jar_folders(environ: Mapping[str, str], ivy: Path) -> tuple[Path, ...]:
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """Where `jars fetch` puts the jars unless told otherwise."""
     base = environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else home_folder(environ) / ".cache") / "hudi-reconcile" / "jars"
+    return (Path(base) if base else find_home(environ) / ".cache") / "hudi-reconcile" / "jars"
 
 
-def home_folder(environ: Mapping[str, str]) -> Path:
+def find_home(environ: Mapping[str, str]) -> Path:
     """The user's home; `/` for a user id without an account, as containers have them."""
     try:
         return Path.home() if "HOME" not in environ else Path(environ["HOME"])
@@ -222,8 +222,8 @@ def list_jars(
     Raises:
         UsageError: a file that is here has other bytes than the lock says, or a given file is missing.
     """
-    lock = locked_jars()
-    plan = plan_jars(request, lock, jar_folders(environ, ResolverSettings.of(conf).folder))
+    lock = list_locked_jars()
+    plan = plan_jars(request, lock, list_jar_folders(environ, ResolverSettings.of(conf).folder))
     here = (
         ListedJar(coordinate=jar.coordinate, path=jar.path, sha256=jar.sha256) for jar in verify(plan.present, lock)
     )
@@ -239,7 +239,7 @@ def fetch_jars(
     Raises:
         UsageError: no Java, the resolver failed, or a file has other bytes than the lock says.
     """
-    return fetch(locked_jars(), to or cache_folder(environ), ResolverSettings.of(conf), lambda: find_java(environ))
+    return fetch(list_locked_jars(), to or cache_folder(environ), ResolverSettings.of(conf), lambda: find_java(environ))
 
 
 def bring_jars(
@@ -250,9 +250,9 @@ def bring_jars(
     Raises:
         UsageError: as `list_jars` and `fetch_jars`.
     """
-    lock = locked_jars()
+    lock = list_locked_jars()
     settings = ResolverSettings.of(conf)
-    plan = plan_jars(request, lock, jar_folders(environ, settings.folder))
+    plan = plan_jars(request, lock, list_jar_folders(environ, settings.folder))
     fetched = resolve(plan.missing, settings, java) if plan.missing else ()
     return verify(fetched + plan.present, lock)
 
@@ -282,7 +282,7 @@ class ResolverSettings:
     @property
     def folder(self) -> Path:
         """Ivy's home; resolved jars lie in its `jars`."""
-        return Path(self.ivy) if self.ivy else home_folder(os.environ) / ".ivy2"
+        return Path(self.ivy) if self.ivy else find_home(os.environ) / ".ivy2"
 
 
 def resolve(missing: Sequence[LockedJar], settings: ResolverSettings, java: JavaRuntime) -> tuple[Path, ...]:
@@ -293,10 +293,10 @@ def resolve(missing: Sequence[LockedJar], settings: ResolverSettings, java: Java
     """
     coordinates = ",".join(jar.coordinate for jar in missing)
     _log.info("fetching %s (first start only)", coordinates)
-    with scratch_folder() as scratch:
+    with open_scratch() as scratch:
         conf = {
             "spark.ui.enabled": "false",
-            "spark.driver.extraJavaOptions": scratch_options(str(scratch.path)),
+            "spark.driver.extraJavaOptions": build_scratch_options(str(scratch.path)),
         }
         jvm = gateway.launch(conf, java, scratch)
         try:
@@ -340,7 +340,7 @@ def _ask_ivy(jvm: Any, coordinates: str, settings: ResolverSettings) -> tuple[Pa
             jvm.scala.Option.apply(settings.ivy_settings),
         )  # fmt: skip
     except Py4JJavaError as error:
-        reason = gateway.trouble_lines(f"Exception {error.java_exception.getMessage()}").removeprefix("Exception ")
+        reason = gateway.find_trouble(f"Exception {error.java_exception.getMessage()}").removeprefix("Exception ")
         raise UsageError(
             f"Spark's resolver could not fetch {coordinates}: {reason}", fix=gateway.RESOLVER_FIX
         ) from error
@@ -350,7 +350,7 @@ def _ask_ivy(jvm: Any, coordinates: str, settings: ResolverSettings) -> tuple[Pa
 def _trust_this_machine(jvm: Any, environ: Mapping[str, str]) -> None:
     # A Java from a wheel brings its own certificates; behind a company's proxy or mirror only the machine's
     # bundle knows the issuer, and Ivy reports the refused connection as "module not found".
-    bundle = certificate_bundle(environ)
+    bundle = find_certificate_bundle(environ)
     if bundle is None:
         return
     store = jvm.java.security.KeyStore.getInstance("PKCS12")
@@ -370,7 +370,7 @@ def _trust_this_machine(jvm: Any, environ: Mapping[str, str]) -> None:
     jvm.javax.net.ssl.SSLContext.setDefault(context)
 
 
-def certificate_bundle(environ: Mapping[str, str]) -> Path | None:
+def find_certificate_bundle(environ: Mapping[str, str]) -> Path | None:
     """The file of certificates that this machine trusts: the one named in the environment, else the system's."""
     named = (environ.get(name) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"))
     places = (*named, ssl.get_default_verify_paths().cafile, *_COMMON_BUNDLES)

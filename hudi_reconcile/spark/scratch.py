@@ -38,7 +38,7 @@ class Scratch:
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Scratch]:
+def open_scratch() -> Iterator[Scratch]:
     """A scratch folder for the length of a block. Raises UsageError as `make_scratch`."""
     scratch = make_scratch()
     try:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError
-from hudi_reconcile.core.plan.lake_ownership import cleaner_error
-from hudi_reconcile.core.pull.retry import driver_reason, fix_of_read
+from hudi_reconcile.core.plan.lake_ownership import find_cleaner_error
+from hudi_reconcile.core.pull.retry import advise_on_read, find_driver_reason
 from hudi_reconcile.core.safe_text import read_message, redact_message
 from hudi_reconcile.spark import jvm as gateway
 from hudi_reconcile.spark.class_archive import ClassArchive, find_archive, is_usable, list_parts
@@ -36,9 +36,9 @@ from hudi_reconcile.spark.cluster import (
     refuse_missing_jars,
     walk_causes,
 )
-from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, cache_folder, list_jars, locked_jars, verify
+from hudi_reconcile.spark.jars import Jar, JarRequest, bring_jars, cache_folder, list_jars, list_locked_jars, verify
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
-from hudi_reconcile.spark.scratch import Scratch, make_scratch, scratch_folder
+from hudi_reconcile.spark.scratch import Scratch, make_scratch, open_scratch
 from hudi_reconcile.spark.settings import (
     GIVEN,
     HUDI_EXTENSION,
@@ -47,10 +47,10 @@ from hudi_reconcile.spark.settings import (
     TIME_ZONE_OPTION,
     Launch,
     Machine,
+    build_scratch_options,
+    build_session_conf,
     is_local,
     place_jars,
-    scratch_options,
-    session_conf,
 )
 
 if TYPE_CHECKING:
@@ -176,14 +176,14 @@ def _launch(
             scratch=str(scratch.path),
             short=request.short,
         )
-        session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
+        build_session_conf(request.conf, launch, machine)  # refuse a contradiction before anything is fetched
         java = find_java(environ)
         jars = [str(jar.path) for jar in bring_jars(request.jars, request.conf, java, environ)]
         class_path, sent, executor_jars = place_jars(jars, request.jars.executor_folder, master)
         archive = _find_archive(request, java, class_path, environ) if class_path and is_local(master) else None
         options = archive.option if archive else ""
         launch = replace(launch, jars=sent, executor_jars=executor_jars, java_options=options)
-        conf = session_conf(request.conf, launch, machine)
+        conf = build_session_conf(request.conf, launch, machine)
         locks = [archive.lock] if archive is not None and archive.lock is not None else []
         try:
             jvm = gateway.launch(conf, java, scratch, hidden=request.hidden, class_path=class_path, locks=locks)
@@ -221,7 +221,7 @@ def _make_context(
 
 
 def _unreachable(master: str, jvm: gateway.Jvm) -> UsageError:
-    shown = gateway.trouble_lines(jvm.output.tail())
+    shown = gateway.find_trouble(jvm.output.tail())
     return UsageError(
         f"spark.master {master} gave no session{': ' if shown else ''}{shown}",
         fix="see that the master runs and its port can be reached from here, and check spark.conf: hudi-reconcile doctor",
@@ -298,7 +298,7 @@ def explain_loss(session: Session, error: BaseException) -> SparkLostError | Non
             f"Spark's Java ran out of memory{given} while the table was worked on",
             fix=f"give it more, spark.conf: {{spark.driver.memory: 8g}}, then {again}",
         )
-    shown = gateway.trouble_lines(tail)
+    shown = gateway.find_trouble(tail)
     return SparkLostError(f"Spark's Java ended while the table was worked on{': ' if shown else ''}{shown}", fix=again)
 
 
@@ -330,7 +330,7 @@ def _join(request: SessionRequest) -> SparkSession:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-    conf = session_conf(request.conf, None, Machine(cores=1, memory_bytes=0))
+    conf = build_session_conf(request.conf, None, Machine(cores=1, memory_bytes=0))
     spark = SparkSession.getActiveSession()
     if spark is None:
         spark = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
@@ -353,7 +353,7 @@ def _describe(spark: SparkSession, started: float, class_path: Iterable[Path] = 
     _require_hudi(spark)
     return Session(
         spark=spark,
-        jars=verify((*class_path, *_loaded_jars(spark)), locked_jars()),
+        jars=verify((*class_path, *_loaded_jars(spark)), list_locked_jars()),
         java=None,
         java_version=str(get_jvm(spark).java.lang.System.getProperty("java.version")),
         spark_version=spark.version,
@@ -382,7 +382,7 @@ def cancel_jobs(spark: SparkSession) -> None:
 
 
 @contextmanager
-def cancellable_jobs(spark: SparkSession) -> Iterator[Callable[[], None]]:
+def watch_jobs(spark: SparkSession) -> Iterator[Callable[[], None]]:
     """Yields what cancels the jobs of this block from another thread, and no other's: they carry a tag of their own.
 
     Not a job group, which Hudi sets as it goes. A thread that the block starts has to be given the property `spark.job.tags`.
@@ -406,16 +406,16 @@ def translate_error(error: BaseException) -> ReconcileError | None:
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
     words = read_message(error)
-    found = driver_reason(words)
+    found = find_driver_reason(words)
     if found is None:
-        return cleaner_error(words) or explain_lost_rows(words)
+        return find_cleaner_error(words) or explain_lost_rows(words)
     name, reason = found
     reason = redact_message(reason, kind=name, whole=words)
-    return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=fix_of_read(reason))
+    return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=advise_on_read(reason))
 
 
 @contextmanager
-def bare_jvm(request: SessionRequest, environ: Mapping[str, str] = os.environ) -> Iterator[Any]:
+def open_bare_jvm(request: SessionRequest, environ: Mapping[str, str] = os.environ) -> Iterator[Any]:
     """The JVM of this process where Spark runs already, else one for the length of the block. Fetches no jar.
 
     Raises:
@@ -428,11 +428,11 @@ def bare_jvm(request: SessionRequest, environ: Mapping[str, str] = os.environ) -
         yield running
         return
     jars = [str(jar.path) for jar in list_jars(request.jars, request.conf, environ) if jar.path is not None]
-    with scratch_folder() as scratch:
+    with open_scratch() as scratch:
         conf = {
             "spark.ui.enabled": "false",
             "spark.jars": ",".join(jars),
-            "spark.driver.extraJavaOptions": f"{TIME_ZONE_OPTION} {scratch_options(str(scratch.path))}",
+            "spark.driver.extraJavaOptions": f"{TIME_ZONE_OPTION} {build_scratch_options(str(scratch.path))}",
         }
         jvm = gateway.launch(conf, find_java(environ), scratch, hidden=request.hidden)
         try:

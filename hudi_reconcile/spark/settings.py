@@ -98,7 +98,7 @@ class Launch:
     short: bool = False
 
 
-def session_conf(user: Mapping[str, str], launch: Launch | None, machine: Machine) -> dict[str, str]:
+def build_session_conf(user: Mapping[str, str], launch: Launch | None, machine: Machine) -> dict[str, str]:
     """All settings of the session. `launch` is None under spark-submit, whose JVM is running already.
 
     Raises:
@@ -164,31 +164,31 @@ def add_retry(master: str) -> str:
     return master if found is None else f"local[{found[1]},{_LOCAL_TRIES}]"
 
 
-def shuffle_partitions(cores: int) -> int:
+def count_shuffle_partitions(cores: int) -> int:
     """Two for each core, and four at the least.
 
-    >>> shuffle_partitions(1), shuffle_partitions(16)
+    >>> count_shuffle_partitions(1), count_shuffle_partitions(16)
     (4, 32)
     """
     return max(4, 2 * cores)
 
 
-def driver_memory(memory_bytes: int) -> str:
+def choose_driver_memory(memory_bytes: int) -> str:
     """A quarter of the machine's memory, at least 1 and at most 4 GiB.
 
-    >>> driver_memory(2 << 30), driver_memory(10 << 30), driver_memory(64 << 30)
+    >>> choose_driver_memory(2 << 30), choose_driver_memory(10 << 30), choose_driver_memory(64 << 30)
     ('1024m', '2560m', '4096m')
     """
     return f"{min(max(memory_bytes // 4, _GIB), 4 * _GIB) >> 20}m"
 
 
-def scratch_options(scratch: str) -> str:
+def build_scratch_options(scratch: str) -> str:
     r"""Java options by which everything that Java and Spark lay down for a while lies in the scratch folder.
 
     That is `spark.local.dir` where the user sets none, unpacked native libraries, and what Hudi spills. The counters that
     a JVM else keeps in /tmp are left out.
 
-    >>> scratch_options("/tmp/a b")
+    >>> build_scratch_options("/tmp/a b")
     '"-Djava.io.tmpdir=/tmp/a b" -XX:-UsePerfData'
     """
     quoted = scratch.replace("\\", "\\\\").replace('"', '\\"')
@@ -200,12 +200,12 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
         # Evidence's rows come through the driver, and a plan goes back by it.
         return {
             "spark.master": launch.master,
-            "spark.driver.memory": driver_memory(machine.memory_bytes),
+            "spark.driver.memory": choose_driver_memory(machine.memory_bytes),
             "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
         }
     return {
         "spark.master": add_retry(launch.master),
-        "spark.driver.memory": driver_memory(machine.memory_bytes),
+        "spark.driver.memory": choose_driver_memory(machine.memory_bytes),
         # Loopback only: no port is open to the network, and no host name must resolve.
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -213,14 +213,18 @@ def _launch_conf(launch: Launch, machine: Machine) -> dict[str, str]:
         "spark.authenticate": "true",
         # Spark makes this folder even where nothing goes into it, by default in the working folder.
         "spark.sql.warehouse.dir": f"{launch.scratch}/warehouse",
-        SHUFFLES: str(shuffle_partitions(machine.cores)),
+        SHUFFLES: str(count_shuffle_partitions(machine.cores)),
         # A plan that is remade after each stage makes a job of each; there is little to coalesce where partitions are few.
         "spark.sql.adaptive.enabled": "false",
     }
 
 
 def _driver_options(launch: Launch, given: str) -> str:
-    options = [TIME_ZONE_OPTION, scratch_options(launch.scratch), f"-Dlog4j2.configurationFile={launch.log_settings}"]
+    options = [
+        TIME_ZONE_OPTION,
+        build_scratch_options(launch.scratch),
+        f"-Dlog4j2.configurationFile={launch.log_settings}",
+    ]
     if is_local(launch.master):
         # A collector that shares few cores with the work; the JVM refuses two, so the user's own choice stands.
         options += [] if "GC" in given else ["-XX:+UseParallelGC"]

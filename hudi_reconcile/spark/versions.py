@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from hudi_reconcile.spark.jars import locked_jars
+from hudi_reconcile.spark.jars import list_locked_jars
 from hudi_reconcile.spark.jvm import SUPPORTED_MAJORS, list_places, parse_report
 
 _HUDI_GROUP = "org.apache.hudi:"
@@ -72,7 +72,7 @@ def judge_java(places: Iterable[tuple[str, Path]]) -> UsedVersion:
 
 
 def _find_hudi() -> UsedVersion:
-    (bundle,) = [jar for jar in locked_jars() if jar.coordinate.startswith(_HUDI_GROUP)]
+    (bundle,) = [jar for jar in list_locked_jars() if jar.coordinate.startswith(_HUDI_GROUP)]
     return UsedVersion("Hudi", bundle.coordinate.rpartition(":")[2], bundle.coordinate)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hudi_reconcile.core.errors import find_respelled, fold, nearest_name, overlay
+from hudi_reconcile.core.errors import find_nearest_name, find_respelled, fold, overlay_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def class_problem(name: str, drivers: Iterable[Driver], *, trusted: bool) -> str
     known = [one for driver in drivers for one in driver.classes]
     if trusted or name in known:
         return None
-    close = nearest_name(name, known)
+    close = find_nearest_name(name, known)
     guess = f"; did you mean {close}?" if close else ""
     return f"is no JDBC driver that is known{guess} (known: {', '.join(known)}); {TRUST}"
 
@@ -223,15 +223,15 @@ def merge_properties(
     found = dict(defaults)
     for key, value in given:
         if fold(key) not in own:
-            found = overlay(found, {known.get(fold(key), key): value})
-    return overlay(found, ours)
+            found = overlay_options(found, {known.get(fold(key), key): value})
+    return overlay_options(found, ours)
 
 
 def _problem(driver: Driver, legal: Mapping[str, ValueShape], key: str, value: str) -> str | None:
     shapes = {fold(one): shape for one, shape in legal.items()}
     shape = shapes.get(fold(key))
     if shape is None:
-        close = nearest_name(fold(key), shapes)
+        close = find_nearest_name(fold(key), shapes)
         guess = f"; did you mean {next(one for one in legal if fold(one) == close)}?" if close else ""
         return f"is nothing that {driver.title} may be told{guess} (legal: {', '.join(legal)}); {TRUST}"
     return None if shape.fits(value) else f"expected {shape.expected}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, ranges
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, merge_ranges
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.sql.dialect import Buckets, Digests
@@ -118,7 +118,9 @@ def _texts(
     if segments is None or not segments.ids:
         return f"select {select} from {table}{where_clause(predicates if segments is None else (*predicates, '1 = 0'))}"
     if isinstance(what.cut, RangeSegments):
-        return database.DIALECT.ranges_query(select, table, what.cut.column, ranges(what.cut, segments), predicates)
+        return database.DIALECT.ranges_query(
+            select, table, what.cut.column, merge_ranges(what.cut, segments), predicates
+        )
     in_segments = bucket_predicate(database, what.key, what.cut.count, segments)
     return f"select {select} from {table}{where_clause((*predicates, in_segments))}"
 

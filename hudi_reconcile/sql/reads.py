@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 
 from hudi_reconcile.core.pull.read_plan import Parts, ReadPart
-from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, SegmentSet, ranges
-from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, convert_to_micros, edge_text
+from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, SegmentSet, merge_ranges
+from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, convert_to_micros, write_edge
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
 from hudi_reconcile.core.tables.partitions import CalendarRange, Condition, Equals, IsEmpty, Near
 from hudi_reconcile.sql.dialect import Dialect
@@ -76,7 +76,7 @@ def segment_counts(
 
     Each statement holds as many ranges as the dialect serves by the key's index: tests joined by OR are made row by row.
     """
-    found, most = ranges(cut, segments), dialect.RANGES_AT_ONCE
+    found, most = merge_ranges(cut, segments), dialect.RANGES_AT_ONCE
     batches = [found[first : first + most] for first in range(0, len(found), most)]
     rows = [dialect.ranges_query("1 as hr_row", table, cut.column, batch, predicates) for batch in batches]
     return tuple(f"select count(*) as hr_rows from ({one}) hr_c" for one in rows)
@@ -205,7 +205,7 @@ def edge_literal(dialect: Dialect, key: Column, value: KeyValue) -> str:
     """An edge as a literal of the key's type."""
     if isinstance(value, int) and key.kind in CALENDAR_KINDS:
         return dialect.literal(key, convert_to_micros(key, value))
-    text = edge_text(key, value)
+    text = write_edge(key, value)
     if key.kind in (Kind.INTEGER, Kind.DECIMAL):
         return text
     return "'" + text.replace("'", "''") + "'"

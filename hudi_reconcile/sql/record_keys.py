@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hudi_reconcile.core.tables.odd_keys import EMPTY_WORD, NULL_PLACES, NULL_WORD, KeyMixing, joint_names
+from hudi_reconcile.core.tables.odd_keys import EMPTY_WORD, NULL_PLACES, NULL_WORD, KeyMixing, list_joint_names
 
 
 def text_literal(text: str) -> str:
@@ -24,7 +24,7 @@ def render_odd(names: Sequence[str], parts: Sequence[tuple[str, str]], mixing: K
     joints = [
         f"contains({text}, {text_literal(f',{name}:')})"
         for place, text in texts
-        for name in joint_names(names, place, mixing)
+        for name in list_joint_names(names, place, mixing)
     ]
     return f"({blank} or {' or '.join(f'coalesce({one}, false)' for one in (*words, *joints))})"
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import InvalidOperation
 
 from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, suggest_name
-from hudi_reconcile.core.outcome import gravest_outcome
+from hudi_reconcile.core.outcome import find_gravest
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, SideState
 from hudi_reconcile.core.rules.rules import (
@@ -21,8 +21,8 @@ from hudi_reconcile.core.rules.rules import (
     RuleSet,
     Severity,
     Total,
-    duration_text,
     find_day,
+    write_duration,
 )
 from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, judge_outcome, judge_rule
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
@@ -101,7 +101,7 @@ def add_rules(result: TableResult, checked: TableResult) -> TableResult:
     """The result of a run's other work with the verdicts of its rules."""
     return replace(
         result,
-        outcome=gravest_outcome((result.outcome, checked.outcome)),
+        outcome=find_gravest((result.outcome, checked.outcome)),
         rules=checked.rules,
         notes=tuple(dict.fromkeys((*result.notes, *checked.notes))),
         provenance={**result.provenance, **checked.provenance},
@@ -151,13 +151,13 @@ def _hides(columns: ColumnSettings, lake_name: str) -> bool:
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:
     match rule.check:
         case Drift():
-            return drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
+            return judge_drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
         case Total():
-            return total(rule.check, summed)
+            return judge_total(rule.check, summed)
         case Freshness():
             now = edges.clock.utc_micros()
             found = edges.lake.find_checkpoint()
-            return freshness(rule.check, found, now, source=edges.source, table=job.job.name)
+            return judge_freshness(rule.check, found, now, source=edges.source, table=job.job.name)
         case _:
             raise AssertionError(rule.kind)
 
@@ -216,7 +216,7 @@ class NewestComparison:
     corrected_by: str = ""
 
 
-def drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, table: str) -> Measured:
+def judge_drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, table: str) -> Measured:
     """Findings of the kinds in the newest comparison. None, none that is whole, or one too old is a problem and never 0."""
     fix = f"compare first: hudi-reconcile sweep -t {table}"
     if compared is None:
@@ -225,7 +225,7 @@ def drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, t
         return Measured(problem=f"run {compared.run_id} says nothing of the whole table: {compared.gap}", fix=fix)
     age = _measure_age(compared.ended_utc, now_micros)
     if check.max_age is not None and age > check.max_age:
-        why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {duration_text(check.max_age)}"
+        why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {write_duration(check.max_age)}"
         return Measured(problem=why, fix=fix)
     found = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
     told = ", ".join(f"{kind} {rows}" for kind, rows in found.items() if rows)
@@ -245,7 +245,7 @@ class Summed:
     masking: Masking = AS_NAMED
 
 
-def total(check: Total, where: Summed) -> Measured:
+def judge_total(check: Total, where: Summed) -> Measured:
     """The column's sum on both sides, exactly. Raises UnverifiedError where either cannot be had."""
     described = where.source.describe()
     column = _source_column(described, check.column)
@@ -263,7 +263,9 @@ def total(check: Total, where: Summed) -> Measured:
     return Measured(int(not within), 1, detail=detail, totals=both)
 
 
-def freshness(check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str) -> Measured:
+def judge_freshness(
+    check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str
+) -> Measured:
     """The age of the greatest watermark pulled so far, by the host's clock.
 
     A watermark without zone is read in the config's `source.time_zone`. Raises UnverifiedError where there is none.

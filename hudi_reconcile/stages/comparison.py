@@ -14,9 +14,9 @@ from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn, agree, drop_columns, exclude_fix
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
-from hudi_reconcile.core.tables.masking import masking_notes, shown_columns
+from hudi_reconcile.core.tables.masking import list_shown_columns, note_masking
 from hudi_reconcile.core.tables.partitions import PartitionScope, list_whole_columns
-from hudi_reconcile.core.tables.schema_drift import Columns, changes
+from hudi_reconcile.core.tables.schema_drift import Columns, list_changes
 from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source, Survey
@@ -98,7 +98,7 @@ def tell_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
         scope.dropped,
     )
     unverified = (_describe_altered(name) for name in sorted(found & typed - scope.left_out))
-    listed = changes(Columns(declared, *known), job.columns.known)
+    listed = list_changes(Columns(declared, *known), job.columns.known)
     return replace(scope, schema=listed, unverified=(*scope.agreement.unverified, *unverified))
 
 
@@ -125,7 +125,7 @@ def measure_precision(scope: Scope, comparer: Comparer, rows: Callable[[], Frame
     )
 
 
-def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unverified, ...]:
+def list_hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unverified, ...]:
     """The columns of which rows have more digits than were compared: what was cut off was not compared."""
     items = {item.column.name: item for item in scope.agreement.cut}
     return tuple(
@@ -141,7 +141,7 @@ def hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unver
     )
 
 
-def settings_notes(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
+def note_settings(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
     """What the config leaves out, maps and allows for, one line each; and what it would leave out that is nowhere."""
     notes = list[str]()
     there = {one.name for one in scope.described.columns} | {one.name for one in scope.lake_table.columns}
@@ -158,11 +158,11 @@ def settings_notes(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def masked_notes(job: TableJob, scope: Scope) -> tuple[str, ...]:
+def note_masks(job: TableJob, scope: Scope) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
     names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
     in_paths = (*list_whole_columns(job.lake.partition_by), *scope.lake_table.partition_fields)
-    return masking_notes(job.columns.masking, names, shown_columns(scope.agreement, in_paths))
+    return note_masking(job.columns.masking, names, list_shown_columns(scope.agreement, in_paths))
 
 
 def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | None) -> None:
@@ -202,7 +202,7 @@ def refuse_masked_path(job: TableJob, described: SourceTable, lake: LakeTable) -
         )
 
 
-def pending_notes(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:
+def note_pending(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:
     """Why nothing could be pending by our checkpoint; empty where something could."""
     why = ""
     if checkpoint is None:

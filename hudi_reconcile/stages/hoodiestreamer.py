@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hudi_reconcile.core.pull.cursor import Mark, rank
-from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, position, spell_checkpoint
+from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, read_position, spell_checkpoint
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, SourceTable
 from hudi_reconcile.ports import Lake, Origin
 from hudi_reconcile.stages.job import PullSettings
@@ -31,10 +31,10 @@ def find_position(watermark: Watermark, origin: Origin) -> StreamerPosition | No
     """
     if origin.streamer_checkpoint is None or len(watermark.order.columns) != 1 or watermark.by_version:
         return None
-    return position(watermark.moving[0].kind, origin.streamer_checkpoint)
+    return read_position(watermark.moving[0].kind, origin.streamer_checkpoint)
 
 
-def streamer_checkpoint(
+def find_streamer_checkpoint(
     pulls: PullSettings, watermark: Watermark, table: SourceTable, lake: Lake
 ) -> CheckpointAt | None:
     """HoodieStreamer's checkpoint as ours, so early that nothing is passed over; None where there is none to go on from."""
@@ -47,14 +47,14 @@ def streamer_checkpoint(
     return CheckpointAt(watermark.write_mark(blank, Mark(found.earliest)), origin.instant)
 
 
-def furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
+def find_furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
     """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints."""
     found = find_position(watermark, origin)
     marks = [watermark.find_reached(checkpoint), None if found is None else Mark(found.latest)]
     return max((mark for mark in marks if mark is not None), key=rank, default=None)
 
 
-def checkpoint_to_hand_back(
+def hand_back_checkpoint(
     watermark: Watermark, checkpoint: Checkpoint, lake_table: LakeTable, origin: Origin
 ) -> HandedBack | None:
     """The checkpoint for HoodieStreamer's next run; None where the table has none of its JDBC source, or a later one."""
@@ -62,7 +62,7 @@ def checkpoint_to_hand_back(
     if lake_table.owned or before is None or reached is None or origin.streamer_key is None:
         return None
     text = spell_checkpoint(watermark.moving[0].kind, reached.value)
-    after = None if text is None else position(watermark.moving[0].kind, text)
+    after = None if text is None else read_position(watermark.moving[0].kind, text)
     if text is None or after is None or rank(Mark(after.latest)) <= rank(Mark(before.latest)):
         return None
     return HandedBack(origin.streamer_key, text)

@@ -17,7 +17,7 @@ _ANYTHING = (
 )
 
 
-def unjudged_keys(table: str, rows: int, where: str = "") -> tuple[Unverified, ...]:
+def describe_unjudged_keys(table: str, rows: int, where: str = "") -> tuple[Unverified, ...]:
     """Rows that a comparison found to differ, in the segments that it compared."""
     if not rows:
         return ()
@@ -26,7 +26,7 @@ def unjudged_keys(table: str, rows: int, where: str = "") -> tuple[Unverified, .
     return (Unverified("rows", table, why, fix),)
 
 
-def unwritten_keys(table: str, rows: int, keys: Sequence[str]) -> tuple[Unverified, ...]:
+def describe_unwritten_keys(table: str, rows: int, keys: Sequence[str]) -> tuple[Unverified, ...]:
     """Rows that a pull read and did not write, and some of their keys."""
     if not rows:
         return ()

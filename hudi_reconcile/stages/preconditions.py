@@ -12,7 +12,7 @@ from typing import Literal
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.notes import Note, Stake
-from hudi_reconcile.core.plan.lake_ownership import adoption, check_dead_writers, refuse_silent
+from hudi_reconcile.core.plan.lake_ownership import check_dead_writers, judge_adoption, refuse_silent
 from hudi_reconcile.core.tables.values import Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import KeyFaults, Lake, Origin
 from hudi_reconcile.stages.job import TableJob
@@ -38,7 +38,7 @@ def refuse_foreign(
     """
     if table.owned:
         return
-    reasons = getattr(adoption(table, source, job.lake.partition_by), command)
+    reasons = getattr(judge_adoption(table, source, job.lake.partition_by), command)
     if job.lake.adopt and not reasons:
         return
     whose = (

@@ -14,7 +14,7 @@ from hudi_reconcile.stages.job import TableJob
 _HOUR_MICROS = 3_600_000_000
 
 
-def schema_text(agreement: Agreement) -> str:
+def write_schema(agreement: Agreement) -> str:
     """The compared columns and their types on both sides, as a plan requires them."""
     return "; ".join(
         f"{i.column.name} {i.column.declared} = {i.column.lake_name} {i.lake_type}" for i in agreement.columns
@@ -56,7 +56,7 @@ def refuse_other_rows(plan: Plan, rows: Mapping[str, int]) -> None:
         )
 
 
-def lineage_requirements(now: SourceLineage) -> tuple[Requirement, ...]:
+def require_lineage(now: SourceLineage) -> tuple[Requirement, ...]:
     """What an apply needs to find as the sweep found it: filter and history of the source."""
     found = ((WHERE, now.where), (TIMELINE, now.timeline), (POSITION, now.position))
     return tuple(Requirement(name, value) for name, value in found if value is not None)
@@ -86,7 +86,7 @@ def _refuse_gone_back(job: TableJob, plan: Plan, now: SourceLineage) -> None:
 
 def refuse_changed_schema(job: TableJob, plan: Plan, agreement: Agreement, accept: Collection[str]) -> None:
     """Raises RefusedError where the compared columns or their types are no longer those of the sweep."""
-    planned, found = plan.find_requirement(SCHEMA), schema_text(agreement)
+    planned, found = plan.find_requirement(SCHEMA), write_schema(agreement)
     if planned in (None, found) or "changed_schema" in accept:
         return
     before, now = (set(text.split("; ")) for text in (planned or "", found))

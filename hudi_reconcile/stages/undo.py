@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.apply_outcome import WRITTEN, counts_text
+from hudi_reconcile.core.plan.apply_outcome import WRITTEN, write_counts
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent
 from hudi_reconcile.core.pull.source_lineage import restore_lineage
 from hudi_reconcile.core.result import TableResult
@@ -143,7 +143,7 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
     found = lake.prepare_undo(commit.instant, work.table, read_seq)
     rows = _count_taken_back(found)
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
-    labels[COUNTS] = counts_text(rows)
+    labels[COUNTS] = write_counts(rows)
     # What a word of --accept took over is given back too: the word is asked for again.
     carried = replace(restore_lineage(at.checkpoint, commit.stood), read_seq=read_seq)
     written = rows.pop(WRITTEN, 0)

@@ -193,7 +193,7 @@ def _plain(value: Value | Number) -> str:
 FIX = "when the replica has caught up (PostgreSQL: only a role with pg_read_all_stats sees that it has), or from the primary"
 
 
-def replica_lag(
+def describe_replica_lag(
     watermark: Watermark, checkpoint: CheckpointAt | None, moment: Moment, offset_at: Callable[[int], int]
 ) -> str:
     """Why a replica may not show all that the lake has; empty where it does, and for any other source.

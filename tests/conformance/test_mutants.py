@@ -30,7 +30,7 @@ class Mutant:
 
 
 def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[ComparedColumn, Any], Any]:
-    real = equality.canonical_value
+    real = equality.write_canonical
 
     def form(item: ComparedColumn, value: Any) -> Any:
         return broken(value) if item.column.kind is kind else real(item, value)
@@ -39,7 +39,7 @@ def _by_kind(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[ComparedColu
 
 
 def _text_of_form(kind: Kind, broken: Callable[[Any], Any]) -> Callable[[ComparedColumn, Any], Any]:
-    real = columns.plain_text
+    real = columns.write_plain_text
     return lambda item, form: broken(form) if item.column.kind is kind else real(item, form)
 
 
@@ -69,7 +69,7 @@ def _spark_characters(texts: list[Any]) -> Any:
 
 
 def _unmarked(items: tuple[ComparedColumn, ...], names: list[str]) -> Any:
-    forms = [equality.hashable_value(item, name) for item, name in zip(items, names, strict=True)]
+    forms = [equality.write_hashable(item, name) for item, name in zip(items, names, strict=True)]
     return f"xxhash64({', '.join(forms)})"
 
 
@@ -128,30 +128,30 @@ MUTANTS_PLANTED = (
     Mutant("reference: XOR for sum", canon, "sum_digests", _summed(_xor, (1 << 30) - 1), "reference_sums_apart"),
     Mutant("reference: no lower half", canon, "sum_digests", _summed(sum, 0), "reference_sums_apart"),
     Mutant("reference: -0.0 apart from 0.0", canon, "FORMS", canon.FORMS | {Kind.DOUBLE: _SIGNED_ZERO}, "golden_vectors"),
-    Mutant("text digest: no length before a field", canonical_text, "row_text", _spark_bare, "spark_rows_apart"),
-    Mutant("text digest: NULL is a word", canonical_text, "row_text", _spark_word, "spark_rows_apart"),
-    Mutant("text digest: length in characters", canonical_text, "row_text", _spark_characters, "spark_sums"),
+    Mutant("text digest: no length before a field", canonical_text, "write_row_text", _spark_bare, "spark_rows_apart"),
+    Mutant("text digest: NULL is a word", canonical_text, "write_row_text", _spark_word, "spark_rows_apart"),
+    Mutant("text digest: length in characters", canonical_text, "write_row_text", _spark_characters, "spark_sums"),
     Mutant("text digest: XOR for sum", canonical_text, "collect_digests",
            _spark_summed(lambda d: F.bit_xor(_upper(d)), lambda d: F.bit_xor(_lower(d))), "spark_sums"),
     Mutant("text digest: no lower half", canonical_text, "collect_digests",
            _spark_summed(lambda d: F.sum(_upper(d)), lambda d: F.sum(d * 0)), "spark_sums"),
     Mutant("text digest: whole digests summed, which wrap", canonical_text, "collect_digests",
            _spark_summed(lambda d: F.shiftright(F.sum(d), 30), lambda d: _lower(F.sum(d))), "spark_sums"),
-    Mutant("stream digest: NULLs unmarked", columns, "row_digest", _unmarked, "stream_rows_apart"),
-    Mutant("stream digest: text lower-cased", equality, "canonical_value",
+    Mutant("stream digest: NULLs unmarked", columns, "write_row_digest", _unmarked, "stream_rows_apart"),
+    Mutant("stream digest: text lower-cased", equality, "write_canonical",
            _by_kind(Kind.TEXT, lambda v: f"lower({v})"), "stream_values"),
-    Mutant("stream digest: blanks of text cut", equality, "canonical_value",
+    Mutant("stream digest: blanks of text cut", equality, "write_canonical",
            _by_kind(Kind.TEXT, lambda v: f"rtrim({v})"), "stream_values"),
-    Mutant("stream digest: padding of char kept", equality, "canonical_value", _by_kind(Kind.CHAR, lambda v: v), "stream_values"),
-    Mutant("stream digest: bigint by double", equality, "canonical_value",
+    Mutant("stream digest: padding of char kept", equality, "write_canonical", _by_kind(Kind.CHAR, lambda v: v), "stream_values"),
+    Mutant("stream digest: bigint by double", equality, "write_canonical",
            _by_kind(Kind.INTEGER, lambda v: f"cast({v} as double)"), "stream_values"),
-    Mutant("stream digest: decimal by double", equality, "canonical_value",
+    Mutant("stream digest: decimal by double", equality, "write_canonical",
            _by_kind(Kind.DECIMAL, lambda v: f"cast({v} as double)"), "stream_values"),
-    Mutant("stream digest: double by float", equality, "canonical_value",
+    Mutant("stream digest: double by float", equality, "write_canonical",
            _by_kind(Kind.DOUBLE, lambda v: f"cast({v} as float)"), "stream_values"),
-    Mutant("stream digest: microseconds cut", equality, "hashable_value",
+    Mutant("stream digest: microseconds cut", equality, "write_hashable",
            lambda item, v: f"date_trunc('millisecond', {v})"
-           if item.column.kind is Kind.TIMESTAMP else equality.canonical_value(item, v),
+           if item.column.kind is Kind.TIMESTAMP else equality.write_canonical(item, v),
            "stream_values"),
     Mutant("canonical text: -0.0 apart from 0.0", canonical_text, "_write_sign",
            lambda text: f"case when {text} is not null then concat(case when startswith(cast({text} as string), '-')"
@@ -166,11 +166,11 @@ MUTANTS_PLANTED = (
            lambda _, micros: f"({micros} - pmod({micros}, 1000))", "spark_texts"),
     Mutant("canonical text: timestamps by the session's zone", equality, "_cut_micros", _own_zone, "spark_texts"),
     Mutant("canonical text: decimal with an exponent", columns, "_write_fixed", lambda text, _: text, "spark_texts"),
-    Mutant("canonical text: padding of char kept", canonical_text, "canonical_value",
+    Mutant("canonical text: padding of char kept", canonical_text, "write_canonical",
            _by_kind(Kind.CHAR, lambda v: v), "spark_texts"),
-    Mutant("canonical text: upper-case uuid kept", canonical_text, "canonical_value",
+    Mutant("canonical text: upper-case uuid kept", canonical_text, "write_canonical",
            _by_kind(Kind.UUID, lambda v: v), "spark_texts"),
-    Mutant("canonical text: bytes as upper-case hex", canonical_text, "plain_text",
+    Mutant("canonical text: bytes as upper-case hex", canonical_text, "write_plain_text",
            _text_of_form(Kind.BYTES, lambda v: f"hex({v})"), "spark_texts"),
     Mutant("segments: keys below zero cut toward zero", columns, "_range_segment", _truncated, "spark_segments"),
 )  # fmt: skip

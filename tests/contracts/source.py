@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, full_window
+from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, build_full_window
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.partitions import CalendarRange, Equals
@@ -193,7 +193,7 @@ class SourceContract:
         table, port = ground.port.describe(), ground.port
 
         some = port.plan_read(table, RANGES, Window(ORDER, Edge(Mark(10)), Edge(Mark(50), inclusive=True)))
-        every = port.plan_read(table, RANGES, full_window(ORDER))
+        every = port.plan_read(table, RANGES, build_full_window(ORDER))
 
         assert 0 < some.rows <= every.rows
         assert some.parts
@@ -228,7 +228,7 @@ class SourceContract:
         window = Window(ORDER, Edge(Mark(10)), Edge(Mark(50), inclusive=True))
 
         some = port.stage_rows(table, RANGES, window, 50)
-        every = port.stage_rows(table, RANGES, full_window(ORDER), None)
+        every = port.stage_rows(table, RANGES, build_full_window(ORDER), None)
 
         wanted = in_order([row for row in ROWS if row[2] is not None and 10 < row[2] <= 50])
         assert (in_order(ground.read(some.frame)), some.rows) == (wanted, len(wanted))

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake.bridge import Timeline
 from hudi_reconcile.lake.reads import read_pinned
-from hudi_reconcile.lake.timeline import convert_action, writers_in_flight
+from hudi_reconcile.lake.timeline import convert_action, list_writers_in_flight
 from tests.integration.project import Project, Ran, in_lake, in_source
 from tests.support.second_writer import DEFAULT, OPTIMISTIC, Gate, Point, SecondWriter, held_after_validators
 
@@ -114,7 +114,7 @@ class Beside:
             return ran, *begun.result()
 
     def in_flight(self) -> tuple[str, ...]:
-        return writers_in_flight(Timeline(self.spark, str(self.project.lake)))
+        return list_writers_in_flight(Timeline(self.spark, str(self.project.lake)))
 
     def lake(self) -> dict[int, tuple[str, str]]:
         """The lake's rows by key; no key is there twice."""

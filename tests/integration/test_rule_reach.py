@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.rules.java_regex import regex_fault
+from hudi_reconcile.core.rules.java_regex import find_regex_fault
 from hudi_reconcile.core.rules.rules import Check, Gx, Rule, Sql, ValueRange
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.ports import Frame
@@ -191,15 +191,15 @@ def test_regex_whose_classes_properties_and_counts_java_knows_is_told_from_one_t
 ) -> None:
     pattern: Any = spark._jvm.java.util.regex.Pattern  # type: ignore[union-attr]
 
-    assert [text for text in WRONG if not regex_fault(text)] == []
-    assert [pattern.compile(text).pattern() for text in RIGHT if not regex_fault(text)] == [*RIGHT]
+    assert [text for text in WRONG if not find_regex_fault(text)] == []
+    assert [pattern.compile(text).pattern() for text in RIGHT if not find_regex_fault(text)] == [*RIGHT]
 
 
 def test_regex_that_lint_calls_wrong_is_one_that_java_takes_not(spark: SparkSession) -> None:
     pattern: Any = spark._jvm.java.util.regex.Pattern  # type: ignore[union-attr]
     chosen = random.Random(24)  # noqa: S311 - the same in each run
     texts = {"".join(chosen.choices(PIECES, k=chosen.randint(1, 6))) for _ in range(3_000)} | {*WRONG}
-    wrong = [text for text in texts if regex_fault(text)]
+    wrong = [text for text in texts if find_regex_fault(text)]
 
     assert len(wrong) > 500
     for text in wrong:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.lake import commit, correct, hudi_lake
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.options import locked_options
+from hudi_reconcile.lake.options import split_lock_options
 from hudi_reconcile.stages.apply import commits
 from tests.integration.beside import (
     NEW,
@@ -309,20 +309,20 @@ def no_lock(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_validators(patch: pytest.MonkeyPatch) -> None:
-    options = correct.correction_options
+    options = correct.build_correction_options
 
     def without(*given: Any) -> dict[str, str]:
         return {key: value for key, value in options(*given).items() if ".precommit." not in key}
 
-    patch.setattr(correct, "correction_options", without)
+    patch.setattr(correct, "build_correction_options", without)
 
 
 def no_check_of_files(patch: pytest.MonkeyPatch) -> None:
     def unchecked(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-        inside, lock = locked_options(options)
+        inside, lock = split_lock_options(options)
         return {**inside, "hoodie.write.concurrency.mode": "SINGLE_WRITER"}, lock
 
-    patch.setattr(commit, "locked_options", unchecked)
+    patch.setattr(commit, "split_lock_options", unchecked)
 
 
 def left_behind(patch: pytest.MonkeyPatch) -> None:

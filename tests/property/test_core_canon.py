@@ -139,4 +139,4 @@ def test_blanks_at_the_end_are_data_in_text_and_padding_in_char(value: str) -> N
 
 @given(st.lists(fields, min_size=1, max_size=3), st.integers(1, 16_384))
 def test_key_has_one_of_the_segments(key: list[str | None], count: int) -> None:
-    assert 0 <= canonical_text.bucket(key, count) < count
+    assert 0 <= canonical_text.choose_bucket(key, count) < count

@@ -18,7 +18,7 @@ from hudi_reconcile.core.changes.queries import (
     compare_states,
     is_same_image,
     name_op,
-    soft_delete_condition,
+    write_soft_delete_condition,
 )
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
@@ -125,9 +125,9 @@ def table_of(*columns: tuple[str, str]) -> LakeTable:
 def test_rule_for_soft_deletes_is_of_columns_beside_key_partition_and_ordering_or_a_boolean_one() -> None:
     table = table_of(("id", "int"), ("day", "date"), ("ts", "bigint"), ("a b", "string"), ("gone", "boolean"))
 
-    assert soft_delete_condition("all-null", table) == "row.`a b` is null and row.`gone` is null"
-    assert soft_delete_condition("gone", table) == "coalesce(row.`gone`, false)"
+    assert write_soft_delete_condition("all-null", table) == "row.`a b` is null and row.`gone` is null"
+    assert write_soft_delete_condition("gone", table) == "coalesce(row.`gone`, false)"
     with pytest.raises(UsageError, match="no boolean column"):
-        soft_delete_condition("a b", table)
+        write_soft_delete_condition("a b", table)
     with pytest.raises(UsageError, match="every column"):
-        soft_delete_condition("all-null", table_of(("id", "int"), ("day", "date"), ("ts", "bigint")))
+        write_soft_delete_condition("all-null", table_of(("id", "int"), ("day", "date"), ("ts", "bigint")))

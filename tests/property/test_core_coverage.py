@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.sweep.coverage import (
     Coverage,
-    coverage_age,
-    document,
     list_segments,
+    measure_age,
     order_by_age,
     parse,
     renew_coverage,
+    write_coverage_document,
 )
 from hudi_reconcile.core.sweep.segments import (
     HashSegments,
     Pace,
     RangeSegments,
     Segmentation,
-    next_batch,
+    choose_next_batch,
     share_seconds,
 )
 
@@ -55,10 +55,10 @@ def test_coverage_tells_of_each_segment_the_last_run_that_compared_it(
     }
     assert found == told
     assert sum(one.high - one.low for one in coverage.stretches) == len(told)
-    old = coverage_age(coverage)
+    old = measure_age(coverage)
     assert (old.segments, old.never) == (list_segments(cut), list_segments(cut) - len(told))
     assert old.oldest_micros == min((micros for micros, _ in told.values()), default=None)
-    assert parse(document("t", coverage)) == coverage
+    assert parse(write_coverage_document("t", coverage)) == coverage
 
 
 @given(CUTS, RUNS, st.integers(0, 60), st.integers(0, 61))
@@ -91,7 +91,7 @@ def test_sweeps_that_reach_a_few_segments_each_reach_all_in_turn(cut: Segmentati
     for number in range(-(-total // reach)):
         coverage = renew_coverage(coverage, order_by_age(coverage, total)[:reach], number, f"run{number}")
 
-    assert coverage_age(coverage).never == 0
+    assert measure_age(coverage).never == 0
 
 
 @st.composite
@@ -104,7 +104,7 @@ def paces(draw: st.DrawFn) -> Pace:
 
 @given(paces())
 def test_batch_never_holds_more_than_is_left_and_a_spent_budget_begins_none(pace: Pace) -> None:
-    found = next_batch(pace)
+    found = choose_next_batch(pace)
 
     assert 0 <= found <= pace.segments - pace.done
     if not pace.done:
@@ -120,7 +120,7 @@ def test_batch_never_holds_more_than_is_left_and_a_spent_budget_begins_none(pace
 def test_table_is_done_in_few_batches_where_the_budget_is_ample(segments: int, each_seconds: float) -> None:
     done = last = batches = 0
     while done < segments:
-        last = next_batch(Pace(segments, done, last, 0, done * each_seconds, 1e9))
+        last = choose_next_batch(Pace(segments, done, last, 0, done * each_seconds, 1e9))
         assert last
         done, batches = done + last, batches + 1
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.tables.agreement import agree
-from hudi_reconcile.core.tables.kinds import Column, Kind, holds, stored_type, widen_type
+from hudi_reconcile.core.tables.kinds import Column, Kind, choose_stored_type, holds, widen_type
 from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, encode_columns, evolve
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, SourceTable
 
@@ -41,7 +41,7 @@ def sources(draw: st.DrawFn) -> SourceTable:
 def lakes(draw: st.DrawFn) -> LakeTable:
     """A table that a pull made of some source, and what that pull left on record."""
     columns = [column for column in draw(sources()).columns if " " not in column.name]
-    held = (*(LakeColumn(one.name, stored_type(one)) for one in columns), LakeColumn(READ_SEQ, "bigint"))
+    held = (*(LakeColumn(one.name, choose_stored_type(one)) for one in columns), LakeColumn(READ_SEQ, "bigint"))
     return LakeTable("/l", "t", "copy_on_write", 9, held, ("id",), (), (READ_SEQ,), "tool")
 
 
@@ -65,7 +65,7 @@ def test_no_column_gets_narrower_or_is_lost_and_every_source_value_fits_or_its_c
     assert all(holds(became[name], was[name]) for name in was)
     refused = {one.column for one in found.refused}
     for column in encode_columns(source, lake).columns:
-        assert column.name in refused or holds(became[column.name], stored_type(column))
+        assert column.name in refused or holds(became[column.name], choose_stored_type(column))
 
 
 @given(sources(), lakes(), st.randoms(use_true_random=False))
@@ -103,7 +103,7 @@ def test_correction_names_each_key_in_a_type_that_holds_the_sources_value(source
     for item in met.columns:
         if item.column.name not in refused:
             assert item.written_type == types(found.columns)[item.column.lake_name]
-            assert holds(item.written_type, stored_type(item.column))
+            assert holds(item.written_type, choose_stored_type(item.column))
 
 
 stored = st.sampled_from(

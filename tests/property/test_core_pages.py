@@ -12,12 +12,12 @@ from hudi_reconcile.core.pull.cursor import (
     Order,
     Value,
     Window,
-    full_window,
+    build_full_window,
+    build_next_window,
+    choose_next_checkpoint,
+    cut_next_page,
     holds,
     is_empty,
-    next_checkpoint,
-    next_page,
-    next_window,
     rank,
 )
 
@@ -54,13 +54,13 @@ def ahead(table: list[Row], window: Window, limit: int, at: Value | None) -> Ahe
 def test_pages_of_a_still_table_hold_every_row_below_the_bound_once(
     table: list[Row], limit: int, order: Order, *, first: bool
 ) -> None:
-    start = full_window(order) if first else next_window(order, Mark(1, 1 if order is BOTH else None), None)
+    start = build_full_window(order) if first else build_next_window(order, Mark(1, 1 if order is BOTH else None), None)
     rest: Window | None = Window(order, start.lower, Edge(Mark(BOUND)))
     wanted = inside(table, rest) if rest else []
     read: list[Row] = []
     pages = 0
     while rest is not None:
-        page = next_page(rest, limit, lambda window, count, at: ahead(table, window, count, at))
+        page = cut_next_page(rest, limit, lambda window, count, at: ahead(table, window, count, at))
         found = inside(table, page.window)
         groups = {mark(one, order) for one in found if one[0] is not None and (order is AT or one[1] is not None)}
         nulls = sum(one[0] is None or (order is BOTH and one[1] is None) for one in found)
@@ -88,7 +88,7 @@ def test_beside_writers_and_kills_no_row_that_stays_below_the_bound_is_lost(
     read: set[Row] = set()
     rest = Window(order, None, Edge(Mark(BOUND)))
     for _ in range(100):
-        page = next_page(rest, limit, lambda window, count, at: ahead(table, window, count, at))
+        page = cut_next_page(rest, limit, lambda window, count, at: ahead(table, window, count, at))
         event, other = next(steps, ("", (None, None)))
         if event == "above":
             table.append((BOUND + (other[0] or 0), other[1]))
@@ -98,8 +98,10 @@ def test_beside_writers_and_kills_no_row_that_stays_below_the_bound_is_lost(
                 table.append((BOUND + 1, gone[1]))
         found = inside(table, page.window)
         read |= set(found)
-        reached = next_checkpoint(reached, max((m for one in found if (m := mark(one, order))), key=rank, default=None))
-        left = next_window(order, reached, BOUND) if event == "kill" else page.rest
+        reached = choose_next_checkpoint(
+            reached, max((m for one in found if (m := mark(one, order))), key=rank, default=None)
+        )
+        left = build_next_window(order, reached, BOUND) if event == "kill" else page.rest
         if left is None or is_empty(left):
             break
         rest = left
@@ -121,7 +123,7 @@ def test_an_incrementing_column_with_gaps_is_read_to_the_end_that_was_taken_at_t
     pages = 0
     while rest is not None:
         table.append((top + 1 + pages, None))
-        rest = next_page(rest, limit, lambda window, count, at: ahead(table, window, count, at)).rest
+        rest = cut_next_page(rest, limit, lambda window, count, at: ahead(table, window, count, at)).rest
         pages += 1
 
     assert pages <= len(table)

@@ -17,10 +17,10 @@ from hudi_reconcile.core.sweep.segments import (
     RangeSegments,
     SegmentSet,
     choose,
-    document,
+    merge_ranges,
     parse,
-    ranges,
     spread,
+    write_segmentation,
 )
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
@@ -78,7 +78,7 @@ def test_reading_some_segments_reads_their_rows_once_and_no_others(
 ) -> None:
     chosen = SegmentSet.of(i for i in wanted if i <= cut.count)
 
-    found = [part for part in ranges(cut, chosen) if inside(key, part)]
+    found = [part for part in merge_ranges(cut, chosen) if inside(key, part)]
 
     assert len(found) == int(cut.find_segment(key) in chosen.ids)
 
@@ -112,7 +112,7 @@ def test_sql_of_parallel_parts_reads_every_row_once(cut: RangeSegments, parts: i
 def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wanted: set[int], key: int | None) -> None:
     chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
 
-    sql = postgres.ranges_query('"id" as c0', "t", "id", ranges(cut, chosen), ())
+    sql = postgres.ranges_query('"id" as c0', "t", "id", merge_ranges(cut, chosen), ())
 
     lists = [[int(edge) for edge in text.split(",")] for text in re.findall(r"'{(.*?)}'::bigint", sql)]
     lows, lasts = lists or ([], [])
@@ -125,7 +125,7 @@ def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wante
 
 @given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))
 def test_segmentation_of_a_plan_reads_back_as_it_was(cut: RangeSegments | HashSegments) -> None:
-    assert parse(document(cut)) == cut
+    assert parse(write_segmentation(cut)) == cut
 
 
 @given(cuts(), st.sets(st.integers(0, 40)), st.lists(keys, max_size=8))
@@ -159,7 +159,7 @@ def test_no_count_of_segments_names_more_ranges_than_the_index_serves_at_once(
     statements = reads.segment_counts(dialect, '"t"', cut, chosen, ("x > 1",))
 
     assert max(map(len, statements)) < LONGEST_CHARACTERS
-    assert len(statements) == -(-len(ranges(cut, chosen)) // dialect.RANGES_AT_ONCE)
+    assert len(statements) == -(-len(merge_ranges(cut, chosen)) // dialect.RANGES_AT_ONCE)
     assert max(sql.count(" or ") for sql in statements) < (GENERIC.RANGES_AT_ONCE if dialect is GENERIC else 1)
 
 
@@ -170,7 +170,7 @@ def test_read_of_the_most_segments_that_there_are_has_a_bounded_length_and_no_lo
     cut = RangeSegments("id", LEAST, 64, MAX_SEGMENTS)
     every_other = SegmentSet.of(range(0, MAX_SEGMENTS + 1, 2))
 
-    sql = dialect.ranges_query('"id" as c0', '"t"', "id", ranges(cut, every_other), ())
+    sql = dialect.ranges_query('"id" as c0', '"t"', "id", merge_ranges(cut, every_other), ())
 
     assert len(sql) < 4 * LONGEST_CHARACTERS
     assert sql.count(" or ") < (GENERIC.RANGES_AT_ONCE if dialect is GENERIC else 1)

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.pull.cursor import Mark, Order, Window, full_window, holds, next_checkpoint, next_window, rank
+from hudi_reconcile.core.pull.cursor import (
+    Mark,
+    Order,
+    Window,
+    build_full_window,
+    build_next_window,
+    choose_next_checkpoint,
+    holds,
+    rank,
+)
 
 ORDER = Order(("xmin",))
 KEYS, SESSIONS = 2, 2
@@ -60,11 +69,11 @@ class Lake:
 
     def pull(self, server: Server) -> Window:
         bound = server.bound
-        window = next_window(ORDER, self.reached, bound) if self.begun else full_window(ORDER)
+        window = build_next_window(ORDER, self.reached, bound) if self.begun else build_full_window(ORDER)
         found = {key: number for key, number in server.rows.items() if holds(window, Mark(number))}
         self.seen |= found
         below = [Mark(number) for number in found.values() if number < bound]
-        self.reached = next_checkpoint(self.reached, max(below, default=None, key=rank))
+        self.reached = choose_next_checkpoint(self.reached, max(below, default=None, key=rank))
         self.begun = True
         return window
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.pull.cursor import (
     Mark,
     Order,
+    build_next_window,
+    choose_next_checkpoint,
     cut_bound,
     holds,
     is_empty,
-    next_checkpoint,
-    next_window,
     rank,
     watermark_text,
 )
@@ -34,10 +34,10 @@ def test_pulls_read_every_watermark_below_the_bound_exactly_once(values: list[in
     checkpoint: Mark | None = None
     read: list[int] = []
     for bound in bounds:
-        window = next_window(AT, checkpoint, bound)
+        window = build_next_window(AT, checkpoint, bound)
         found = [value for value in values if holds(window, Mark(value))]
         assert not (is_empty(window) and found)
-        after = next_checkpoint(checkpoint, Mark(max(found)) if found else None)
+        after = choose_next_checkpoint(checkpoint, Mark(max(found)) if found else None)
         assert after is None or rank(after) < rank(Mark(max(bounds)))
         assert checkpoint is None or (after is not None and rank(after) >= rank(checkpoint))
         checkpoint = after
@@ -48,8 +48,8 @@ def test_pulls_read_every_watermark_below_the_bound_exactly_once(values: list[in
 
 @given(small, st.integers(0, 20), small, small)
 def test_overlap_only_widens_the_window_downwards(checkpoint: int, overlap: int, bound: int, value: int) -> None:
-    narrow = next_window(AT, Mark(checkpoint), bound)
-    wide = next_window(AT, Mark(checkpoint), bound, overlap_micros=overlap)
+    narrow = build_next_window(AT, Mark(checkpoint), bound)
+    wide = build_next_window(AT, Mark(checkpoint), bound, overlap_micros=overlap)
 
     assert holds(wide, Mark(value)) or not holds(narrow, Mark(value))
 

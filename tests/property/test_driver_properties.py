@@ -7,8 +7,8 @@ from urllib.parse import quote, unquote
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.errors import fold, overlay
-from hudi_reconcile.core.plan.lake_ownership import _RESERVED, lake_option_problems, override_options, select_reserved
+from hudi_reconcile.core.errors import fold, overlay_options
+from hudi_reconcile.core.plan.lake_ownership import _RESERVED, list_option_problems, override_options, select_reserved
 from hudi_reconcile.core.source.jdbc import read_product
 from hudi_reconcile.databases.control import pgjdbc_url
 from hudi_reconcile.databases.mysql.session import jdbc_target
@@ -74,7 +74,7 @@ def test_what_is_ours_stays_ours_and_no_two_keys_differ_by_case(
 
 @given(st.dictionaries(TEXT, TEXT, max_size=4), st.dictionaries(TEXT, TEXT, max_size=4))
 def test_overlay_keeps_all_of_ours_and_no_other_spelling(given_: dict[str, str], ours: dict[str, str]) -> None:
-    found = overlay(given_, ours)
+    found = overlay_options(given_, ours)
 
     assert ours.items() <= found.items()
     assert not {fold(key) for key in ours} & {fold(key) for key in set(found) - set(ours)}
@@ -126,5 +126,5 @@ def test_hudis_option_of_ours_is_refused_in_any_case_and_loses_where_the_check_i
     ours = {key.lower(): "ours", "hoodie.x": "y"}
 
     assert select_reserved([key]) == [key]
-    assert dict(lake_option_problems([key]))
+    assert dict(list_option_problems([key]))
     assert override_options(ours, {key: "evil"}) == ours

@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from hudi_reconcile.app.doctor.lake import lake_checks
+from hudi_reconcile.app.doctor.lake import check_lake
 from hudi_reconcile.core.changes.consumers import parse_position
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.apply_outcome import parse_counts
-from hudi_reconcile.core.pull.hoodiestreamer import position, spell_checkpoint
-from hudi_reconcile.core.safe_text import avro_fields, printable
+from hudi_reconcile.core.pull.hoodiestreamer import read_position, spell_checkpoint
+from hudi_reconcile.core.safe_text import escape_controls, list_avro_fields
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
@@ -28,7 +28,7 @@ from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
 from hudi_reconcile.lake.lease import parse_lease
-from hudi_reconcile.lake.schema import proposed_names, unholdable_names
+from hudi_reconcile.lake.schema import list_unholdable_names, propose_names
 from hudi_reconcile.lake.table import build_lake_table
 from hudi_reconcile.lake.timeline import parse_checkpoint, parse_keys
 from hudi_reconcile.ports import Origin
@@ -100,18 +100,18 @@ def test_table_of_any_columns_is_described_or_refused_by_name(
 
 @given(st.lists(LEGAL, max_size=6, unique=True), st.lists(LEGAL, max_size=3))
 def test_names_that_are_proposed_for_the_lake_can_be_held_and_differ(names: list[str], taken: list[str]) -> None:
-    found = proposed_names(names, taken)
+    found = propose_names(names, taken)
     parsed("names for the lake", lambda: found)
 
-    assert unholdable_names(tuple(found.values())) == ()
+    assert list_unholdable_names(tuple(found.values())) == ()
     lower = [one.lower() for one in (*found.values(), *{one.lower() for one in taken})]
     assert len(set(lower)) == len(lower)
 
 
 @given(NAMES)
 def test_printed_name_obeys_no_terminal(name: str) -> None:
-    assert "\x1b" not in printable(name)
-    assert "\u202e" not in printable(name)
+    assert "\x1b" not in escape_controls(name)
+    assert "\u202e" not in escape_controls(name)
 
 
 VALUES = st.recursive(
@@ -152,7 +152,7 @@ PARSERS: list[Callable[[str], object]] = [
     parse_checkpoint,
     parse_lease,
     lambda text: parse_position(text, "c", "p"),
-    lambda text: list(avro_fields(text)),
+    lambda text: list(list_avro_fields(text)),
 ]
 
 
@@ -172,7 +172,7 @@ def test_commit_metadata_of_any_writer_is_read_or_a_named_error(parse: Callable[
     ),
 )
 def test_checkpoint_of_any_writer_is_a_watermark_or_none(kind: Kind, text: str) -> None:
-    found = parsed("checkpoints of HoodieStreamer", lambda: position(kind, text))
+    found = parsed("checkpoints of HoodieStreamer", lambda: read_position(kind, text))
 
     if found is not None:
         assert found.earliest < found.latest  # type: ignore[operator]
@@ -214,7 +214,7 @@ def test_properties_of_any_table_are_told_by_the_doctor(lines: list[tuple[str, s
         home = Path(folder) / ".hoodie"
         home.mkdir()
         (home / "hoodie.properties").write_bytes("\n".join([*LINES[:4], *texts]).encode() + end)
-        checks = parsed("hoodie.properties", lambda: list(lake_checks(job(folder), None, _no_origin)))
+        checks = parsed("hoodie.properties", lambda: list(check_lake(job(folder), None, _no_origin)))
     assert checks
     properties = dict(line.split("=", 1) for line in texts if "=" in line)
     parsed("hoodie.properties", lambda: build_lake_table("/lake", properties, ()))

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.source.connection import is_loopback
-from hudi_reconcile.core.source.jdbc import JdbcTls, jdbc_tls
+from hudi_reconcile.core.source.jdbc import JdbcTls, read_jdbc_tls
 
 NAMES = st.from_regex(r"[a-z0-9-]{0,8}(\.[a-z0-9-]{1,8}){0,3}\.?", fullmatch=True)
 NEAR = st.sampled_from(["localhost", "127.0.0.1", "127.", "127.1", "::1", "LOCALHOST"])
@@ -44,7 +44,7 @@ def test_name_that_begins_or_ends_like_this_machine_is_another(near: str, rest: 
 @given(st.text())
 def test_any_text_is_judged_without_an_error(text: str) -> None:
     assert is_loopback(text) in (True, False)
-    assert jdbc_tls(f"jdbc:sap://{text}", {"encrypt": text}) in JdbcTls
+    assert read_jdbc_tls(f"jdbc:sap://{text}", {"encrypt": text}) in JdbcTls
 
 
 @given(NAMES.filter(lambda name: name.strip(".") and name.lower() != "localhost"))
@@ -59,4 +59,4 @@ def test_jdbc_url_with_any_host_elsewhere_is_never_this_machine(name: str) -> No
         f"jdbc:h2:tcp://{name}/shop",
         f"jdbc:derby://{name}/shop",
     ):
-        assert jdbc_tls(url, {}) is JdbcTls.UNKNOWN, url
+        assert read_jdbc_tls(url, {}) is JdbcTls.UNKNOWN, url

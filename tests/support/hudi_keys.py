@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.spark.jars import JarRequest, bring_jars, locked_jars
+from hudi_reconcile.spark.jars import JarRequest, bring_jars, list_locked_jars
 from hudi_reconcile.spark.jvm import find_java
 
 _PROPERTY = "org.apache.hudi.common.config.ConfigProperty"
@@ -50,7 +50,7 @@ def keys_of(jvm: Any, name: str) -> Iterator[str]:
 
 def main() -> None:
     """All keys that begin with `hoodie.`, sorted, each once, on stdout."""
-    (locked, *_) = locked_jars()
+    (locked, *_) = list_locked_jars()
     brought = bring_jars(JarRequest(), {}, find_java(os.environ), os.environ)
     jar = next(one.path for one in brought if one.coordinate == locked.coordinate)
     spark = SparkSession.builder.master("local[1]").config("spark.jars", str(jar)).getOrCreate()

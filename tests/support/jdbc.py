@@ -9,7 +9,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.spark.jars import JarRequest, ResolverSettings, jar_folders, plan_jars, read_lock, resolve, verify
+from hudi_reconcile.spark.jars import (
+    JarRequest,
+    ResolverSettings,
+    list_jar_folders,
+    plan_jars,
+    read_lock,
+    resolve,
+    verify,
+)
 from hudi_reconcile.spark.jvm import find_java
 from tests.support.alone import alone
 
@@ -82,7 +90,7 @@ def add_drivers(spark: SparkSession) -> None:
     """Put the drivers before the class loader of the running JVM, fetched where they are not here."""
     settings = ResolverSettings()
     with alone("jars"):
-        plan = plan_jars(JarRequest(), _LOCK, jar_folders(os.environ, settings.folder))
+        plan = plan_jars(JarRequest(), _LOCK, list_jar_folders(os.environ, settings.folder))
         fetched = resolve(plan.missing, settings, find_java(os.environ)) if plan.missing else ()
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()

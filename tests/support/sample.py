@@ -18,10 +18,10 @@ from pathlib import Path
 
 from hudi_reconcile.app.archive import Room
 from hudi_reconcile.app.demo import CONFIG
-from hudi_reconcile.app.host import NAME, actor
+from hudi_reconcile.app.host import NAME, find_actor
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.plan.plan import Requirement, parse
-from hudi_reconcile.core.plan.steps import document
+from hudi_reconcile.core.plan.steps import write_plan_document
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import make_drift, open_late_order, open_shop
 from hudi_reconcile.evidence.store import Store
@@ -69,7 +69,7 @@ def play(place: Path) -> Path:
 
 def keep(made: Path, place: Path, folder: Path) -> None:
     """What a run left, without a trace of the machine: its files, and no marks of Spark beside them."""
-    who = actor(os.environ)
+    who = find_actor(os.environ)
     said = {str(place): PLACE, who.login: LOGIN, who.uid: UID}
     texts = {name: neutral((made / name).read_text("utf-8"), said) for name in _PARTS}
     plan_file = f"{TABLE}/plan.json"
@@ -92,7 +92,7 @@ def replanned(text: str, said: Mapping[str, str]) -> tuple[str, Mapping[str, str
     old = parse(found)
     requirements = tuple(Requirement(one.name, neutral(one.expected, said)) for one in old.requirements)
     new = replace(old, lake_path=neutral(old.lake_path, said), requirements=requirements)
-    told = document(new, created_utc=found["created_utc"], expires_utc=found["expires_utc"])
+    told = write_plan_document(new, created_utc=found["created_utc"], expires_utc=found["expires_utc"])
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n", {old.plan_id: new.plan_id}
 
 

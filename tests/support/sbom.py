@@ -17,7 +17,7 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from hudi_reconcile import __version__
-from hudi_reconcile.spark.jars import locked_jars
+from hudi_reconcile.spark.jars import list_locked_jars
 from tests.support.parts import Part, bundled_parts, locked_packages, pyspark_jars
 
 JAR_LICENCES = {
@@ -39,7 +39,7 @@ def bom() -> Bom:
             [_jar(jar, f"pyspark/{jar.name}@{jar.version}") for jar in pyspark_jars()] if part.name == "pyspark" else []
         )
         whole.components.add(_package(part, inside))
-    for jar in locked_jars():
+    for jar in list_locked_jars():
         group, name, version = jar.coordinate.split(":")
         part = Part(name=name, version=version, group=group, sha256=(jar.sha256,), licence=JAR_LICENCES[name])
         inside = [_jar(one, f"hudi/{one.name}@{one.version}") for one in bundled_parts()] if "hudi-" in name else []

@@ -28,7 +28,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.plan.lake_ownership import SETTINGS
 from hudi_reconcile.lake import correct, hudi_lake
-from hudi_reconcile.lake.bridge import cause_names
+from hudi_reconcile.lake.bridge import list_cause_names
 from hudi_reconcile.lake.commit import commit
 from hudi_reconcile.spark.session import SessionRequest, open_session
 
@@ -118,17 +118,17 @@ def held_after_validators(spark: SparkSession, gate: Gate) -> Iterator[None]:
         return stop(value) if pathlib.Path(folder, other).exists() else value
 
     spark.udf.register("hr_test_last_stops", last_stops, "bigint")
-    before = correct.versions_sql, correct.pending_sql
+    before = correct.write_versions_sql, correct.write_pending_sql
 
     def held(sql: str, mine: str, other: str) -> str:
         return f"select hr_test_last_stops(found, '{mine}', '{other}') from ({sql}) as t(found)"
 
-    correct.versions_sql = lambda table, view: held(before[0](table, view), "versions", "pending")
-    correct.pending_sql = lambda *given: held(before[1](*given), "pending", "versions")
+    correct.write_versions_sql = lambda table, view: held(before[0](table, view), "versions", "pending")
+    correct.write_pending_sql = lambda *given: held(before[1](*given), "pending", "versions")
     try:
         yield
     finally:
-        correct.versions_sql, correct.pending_sql = before
+        correct.write_versions_sql, correct.write_pending_sql = before
         gate.open()
 
 
@@ -252,7 +252,7 @@ def _upsert(spark: SparkSession, command: Mapping[str, Any]) -> Any:
     try:
         frame.write.format("hudi").options(**options).mode("append").save(command["path"])
     except Py4JJavaError as error:
-        return cause_names(error)
+        return list_cause_names(error)
     return "committed"
 
 

@@ -13,7 +13,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from hudi_reconcile.spark.jars import ResolverSettings, cache_folder, fetch, locked_jars, read_lock
+from hudi_reconcile.spark.jars import ResolverSettings, cache_folder, fetch, list_locked_jars, read_lock
 from hudi_reconcile.spark.jvm import find_java
 from tests.support.alone import alone
 from tests.support.docs import ROOT
@@ -88,7 +88,7 @@ class Streamer:
 
 def _fetched() -> tuple[Path, ...]:
     lock = read_lock(_LOCK.read_text())
-    driver = [jar for jar in locked_jars() if jar.artifact == "postgresql"]
+    driver = [jar for jar in list_locked_jars() if jar.artifact == "postgresql"]
     with alone("jars"):
         folder = cache_folder(os.environ).parent / "test-jars"
         jars = fetch((*lock, *driver), folder, ResolverSettings(), lambda: find_java(os.environ))

@@ -84,7 +84,7 @@ from hudi_reconcile.app.outputs import name_datasets
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.spark.jars import locked_jars, plan_jars
+from hudi_reconcile.spark.jars import list_locked_jars, plan_jars
 from hudi_reconcile.sql.reads import rows_query
 
 config = load_config(Path("reconcile.yaml"), {})
@@ -97,7 +97,7 @@ print(json.dumps({
     "rows": engine.dialect.limit_rows(rows_query(engine.dialect, "t", (note,), ()), 3),
     "text": engine.digests.canonical(ComparedColumn(0, note, "string")),
     "spark": [target.url, dict(target.properties), target.proof],
-    "jars": [jar.file_name for jar in plan_jars(jars, locked_jars(), ()).missing],
+    "jars": [jar.file_name for jar in plan_jars(jars, list_locked_jars(), ()).missing],
     "lineage": [ends.source.namespace for ends in name_datasets(config, tuple(config.tables)).values()],
 }))
 """

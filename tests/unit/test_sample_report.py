@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.app.archive import Room
-from hudi_reconcile.app.host import actor
-from hudi_reconcile.evidence.files import file_sha256
+from hudi_reconcile.app.host import find_actor
+from hudi_reconcile.evidence.files import hash_file
 from tests.support.canaries import artefacts_below
 from tests.support.docs import ROOT
 from tests.support.sample import BY, LOGIN, PLACE, TABLE, UID, neutral, page_of, room_of
@@ -29,7 +29,7 @@ _OWN = (PLACE, LOGIN, UID)
 def traces(text: str, *, is_raw: bool = False) -> set[str]:
     """What tells of the machine that wrote the text, and of this one. Raw bytes may look like an address by chance."""
     found = {one for one in _TRACE.findall("" if is_raw else text) if not one.startswith(_OWN)}
-    who = actor(os.environ)
+    who = find_actor(os.environ)
     here = (who.login, who.uid, str(ROOT), str(Path.home()) + "/", tempfile.gettempdir() + "/")
     return found | {one for one in here if one in text}
 
@@ -59,7 +59,7 @@ def test_plan_of_the_sample_is_whole_and_binds_its_findings(room: Room) -> None:
 
     assert plan["plan_id"] == planned.run["tables"][0]["plan_id"]
     assert plan["files"]
-    assert {name: file_sha256(SAMPLE / TABLE / name) for name in plan["files"]} == plan["files"]
+    assert {name: hash_file(SAMPLE / TABLE / name) for name in plan["files"]} == plan["files"]
 
 
 def test_sample_judges_the_rules_that_the_suite_has_now(room: Room) -> None:
@@ -80,7 +80,7 @@ def test_sample_is_small_and_tells_nothing_of_a_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    "trace", [str(ROOT), "/tmp/shop-1/lake", "/home/jo/x", "127.0.0.1:5432", "jo@build-7", actor(os.environ).uid]
+    "trace", [str(ROOT), "/tmp/shop-1/lake", "/home/jo/x", "127.0.0.1:5432", "jo@build-7", find_actor(os.environ).uid]
 )
 def test_trace_of_a_machine_is_seen_and_goes_where_it_is_named(trace: str) -> None:
     text = f'{{"path": "{trace}/orders"}}'

@@ -19,7 +19,7 @@ _IN_BUNDLE = "org.apache.hudi.hive."
 _PORT, _PATIENCE_SECONDS = 9083, 3.0
 
 
-def catalog_checks(
+def check_catalog(
     name: str, options: Mapping[str, str], spark_conf: Mapping[str, str], jars: Sequence[Path]
 ) -> Iterator[Check]:
     """The sync of one table's `lake.options`; nothing where none is switched on. `jars` are those of the config."""

@@ -12,23 +12,23 @@ from functools import partial
 from pathlib import Path
 
 from hudi_reconcile.app.connections import build_reader, open_engine_for_doctor, request_session
-from hudi_reconcile.app.doctor.catalog import catalog_checks
+from hudi_reconcile.app.doctor.catalog import check_catalog
 from hudi_reconcile.app.doctor.lake import (
-    folder_check,
-    lake_checks,
-    local_path,
+    check_folder,
+    check_lake,
+    check_writers,
+    find_local_path,
     lock_check,
     open_folder_check,
-    writers_check,
 )
 from hudi_reconcile.app.doctor.server import (
     Check,
-    failed_check,
-    jar_check,
-    named_checks,
-    row_checks,
-    server_checks,
-    table_checks,
+    check_jars,
+    check_names,
+    check_rows,
+    check_server,
+    check_table,
+    fail_check,
 )
 from hudi_reconcile.app.jobs import build_job, build_table_request, refuse_not_built
 from hudi_reconcile.app.rules import load_rule_sets
@@ -49,7 +49,7 @@ from hudi_reconcile.ports import Origin
 from hudi_reconcile.spark.cluster import Executors, look_at_executors, sees_file
 from hudi_reconcile.spark.jars import list_jars
 from hudi_reconcile.spark.jvm import SUPPORTED_MAJORS, find_java
-from hudi_reconcile.spark.session import Session, SessionRequest, bare_jvm, open_session
+from hudi_reconcile.spark.session import Session, SessionRequest, open_bare_jvm, open_session
 from hudi_reconcile.spark.settings import is_local
 
 _LOWEST_PYTHON = (3, 11)
@@ -68,13 +68,13 @@ def checks(
         config = load_config(config_path, environ, overlay=overlay)
     except ReconcileError as error:
         yield _jars(SessionRequest(), environ)
-        yield failed_check("config", error)
+        yield fail_check("config", error)
         return
     tables = config.choose(choice)
     yield from (Check(one.key, "warn", one.sentence, one.fix) for one in list_trust(config))
     yield _jars(request_session(config), environ)
     yield from _config(config_path, config, tables)
-    yield folder_check("reports", config.reports)
+    yield check_folder("reports", config.reports)
     yield from _folder_modes(config, environ)
     yield from _source_and_lake(config, tables, environ)
     if config.spark.master is not None and not is_local(config.spark.master):
@@ -86,15 +86,15 @@ def _cluster(config: Config, tables: tuple[TableConfig, ...], environ: Environme
     try:
         with open_session(request_session(config), environ) as session:
             yield Check("spark.master", "ok", f"{config.spark.master} gave a session of Spark {session.spark_version}")
-            yield from executor_checks(look_at_executors(session.spark))
+            yield from check_executors(look_at_executors(session.spark))
             yield Check("evidence", "ok", "its rows come through the driver: executors need not see reports")
             for table in tables:
                 yield from _view(session, table)
     except ReconcileError as error:
-        yield failed_check("spark.master", error)
+        yield fail_check("spark.master", error)
 
 
-def executor_checks(found: Executors) -> Iterator[Check]:
+def check_executors(found: Executors) -> Iterator[Check]:
     """Whether all executors run a Java that Spark and Hudi know, in UTC."""
     javas = ", ".join(found.javas)
     majors = {one.partition(".")[0] for one in found.javas}
@@ -109,7 +109,7 @@ def executor_checks(found: Executors) -> Iterator[Check]:
 
 def _view(session: Session, table: TableConfig) -> Iterator[Check]:
     name, path = f"{table.name}: executors", table.lake.path
-    folder = local_path(path)
+    folder = find_local_path(path)
     if folder is not None and not (folder / ".hoodie" / "hoodie.properties").is_file():
         yield Check(name, "warn", f"{path} holds no table yet: not checked", "pull, then: hudi-reconcile doctor")
     elif sees_file(session.spark, f"{path if folder is None else f'file://{folder}'}/.hoodie/hoodie.properties"):
@@ -141,7 +141,7 @@ def _java(environ: Environment) -> Check:
     try:
         java = find_java(environ)
     except ReconcileError as error:
-        return failed_check("java", error)
+        return fail_check("java", error)
     return Check("java", "ok", f"Java {java.major} from {java.origin}")
 
 
@@ -149,8 +149,8 @@ def _jars(request: SessionRequest, environ: Environment) -> Check:
     try:
         found = list_jars(request.jars, request.conf, environ)
     except ReconcileError as error:
-        return failed_check("jars", error)
-    return jar_check([str(jar.coordinate) for jar in found if jar.path is None], len(found))
+        return fail_check("jars", error)
+    return check_jars([str(jar.coordinate) for jar in found if jar.path is None], len(found))
 
 
 def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iterator[Check]:
@@ -158,7 +158,7 @@ def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iter
         refuse_not_built(config, tables)
         load_rule_sets(tables)
     except ReconcileError as error:
-        yield failed_check("config", error)
+        yield fail_check("config", error)
     else:
         yield Check("config", "ok", f"{path}, tables {', '.join(table.name for table in tables)}")
     secret = config.source.password
@@ -173,19 +173,19 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     try:
         password = "" if secret is None else secret.reveal(environ, build_reader(config, environ))
     except ReconcileError as error:
-        yield failed_check("password", error)
+        yield fail_check("password", error)
     else:
         yield from _source(config, password, tables, described, environ)
     for table in tables:
-        yield from lake_checks(build_job(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
+        yield from check_lake(build_job(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
         yield from lock_check(table.name, build_job(table, "doctor").lake.path, table.lake.options, config.jars.paths)
-        yield from writers_check(build_job(table, "doctor"))
-        yield from catalog_checks(table.name, table.lake.options, config.spark.conf, config.jars.paths)
+        yield from check_writers(build_job(table, "doctor"))
+        yield from check_catalog(table.name, table.lake.options, config.spark.conf, config.jars.paths)
 
 
 def _origin(config: Config, environ: Environment, path: str) -> Origin:
     """Who wrote the table at the path, read by a JVM without Spark."""
-    with bare_jvm(request_session(config), environ) as jvm:
+    with open_bare_jvm(request_session(config), environ) as jvm:
         line = Timeline.open_bare(jvm, path)
         return read_origin(line, line.properties())
 
@@ -199,11 +199,11 @@ def _source(
 ) -> Iterator[Check]:
     try:
         with open_engine_for_doctor(config, password, environ) as engine:
-            yield from server_checks(engine.server_facts())
+            yield from check_server(engine.server_facts())
             for table in tables:
                 yield from _source_table(engine, table, described, zone=config.source.time_zone)
     except ReconcileError as error:
-        yield failed_check("source", error)
+        yield fail_check("source", error)
 
 
 def _source_table(
@@ -213,13 +213,13 @@ def _source_table(
     try:
         facts = engine.table_facts(request)
     except ReconcileError as error:
-        yield failed_check(f"{table.name}: source", error)
+        yield fail_check(f"{table.name}: source", error)
         return
     described[table.name] = facts.table
-    yield from table_checks(table.name, facts, request, engine.dialect)
-    folder = local_path(build_job(table, "doctor").lake.path)
+    yield from check_table(table.name, facts, request, engine.dialect)
+    folder = find_local_path(build_job(table, "doctor").lake.path)
     is_new = folder is not None and not (folder / ".hoodie").exists()
     with suppress(ReconcileError):  # said by the checks of the config
-        yield from named_checks(table, facts.table, load_rule_sets((table,)).get(table.name), is_new=is_new)
+        yield from check_names(table, facts.table, load_rule_sets((table,)).get(table.name), is_new=is_new)
     if facts.can_read:
-        yield from row_checks(engine, table, facts.table, zone=zone)
+        yield from check_rows(engine, table, facts.table, zone=zone)

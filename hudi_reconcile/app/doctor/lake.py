@@ -11,21 +11,21 @@ from pathlib import Path
 from urllib.parse import unquote
 from zipfile import BadZipFile, ZipFile
 
-from hudi_reconcile.app.doctor.server import Check, failed_check
+from hudi_reconcile.app.doctor.server import Check, fail_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
-from hudi_reconcile.core.plan.lake_locks import choose_lock, client_classes, read_scheme
+from hudi_reconcile.core.plan.lake_locks import choose_lock, list_client_classes, read_scheme
 from hudi_reconcile.core.plan.lake_ownership import (
     NEWEST,
     SETTINGS,
     Adoption,
     Writers,
-    adoption,
-    default_writer,
     describe_adoption,
     describe_table,
-    foreign_writer,
+    judge_adoption,
+    warn_of_foreign_writer,
+    warn_of_silent_writer,
 )
 from hudi_reconcile.core.tables.values import LakeTable, SourceTable
 from hudi_reconcile.lake.table import build_lake_table
@@ -39,7 +39,7 @@ _RIGHTS = 0o777
 _LARGEST_BYTES = 1_048_576
 
 
-def folder_check(name: str, folder: Path) -> Check:
+def check_folder(name: str, folder: Path) -> Check:
     """Whether files can be made in a folder, or the folder itself where it is not there yet."""
     there = next(place for place in (folder, *folder.parents) if place.exists())
     if not there.is_dir():
@@ -56,13 +56,13 @@ def open_folder_check(name: str, folder: Path, mode: int, fix: str) -> Iterator[
         yield Check(name, "warn", f"{folder} has mode {found:04o}: others of this machine can look into it", fix)
 
 
-def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str], Origin]) -> Iterator[Check]:
+def check_lake(job: TableJob, source: SourceTable | None, origin: Callable[[str], Origin]) -> Iterator[Check]:
     """The lake path of one table: free, ours, or another tool's, with what it is and what will be done with it.
 
     `source` None: neither the key nor the columns were compared. `origin` reads the timeline of another tool's table.
     """
     name = f"{job.name}: lake"
-    folder = local_path(job.lake.path)
+    folder = find_local_path(job.lake.path)
     if folder is None:
         yield Check(
             name, "warn", f"{job.lake.path} was not checked: it is not a local path", "the first pull will tell"
@@ -73,14 +73,14 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
         if folder.is_dir() and any(entry.name != ".hoodie" for entry in folder.iterdir()):
             yield Check(name, "fail", f"{folder} holds files but no Hudi table", "set lake.path to an empty folder")
             return
-        yield folder_check(name, folder)
+        yield check_folder(name, folder)
         return
     try:
         table = build_lake_table(str(folder), _read_properties(properties), ())
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
-        yield failed_check(name, error)
+        yield fail_check(name, error)
         return
     if table.owned:
         yield Check(name, "ok", f"{folder} is a {table.type} table of ours")
@@ -90,13 +90,13 @@ def lake_checks(job: TableJob, source: SourceTable | None, origin: Callable[[str
 
 def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[Path]) -> Iterator[Check]:
     """How writers are kept apart on a lake path that is not local; nothing for a local one. `jars` are those of the config."""
-    if local_path(path) is not None:
+    if find_local_path(path) is not None:
         return
     check = f"{name}: lock"
     try:
-        way = choose_lock(path, options, has_client=hold_classes(jars, client_classes(path)))
+        way = choose_lock(path, options, has_client=hold_classes(jars, list_client_classes(path)))
     except ReconcileError as error:
-        yield failed_check(check, error)
+        yield fail_check(check, error)
         return
     lease = (
         "" if way.is_lease_exclusive else f"; {_LEASES.get(read_scheme(path), 'the lease only names the holder there')}"
@@ -119,7 +119,7 @@ def _foreign_checks(
     job: TableJob, source: SourceTable | None, table: LakeTable, origin: Callable[[str], Origin]
 ) -> Iterator[Check]:
     name = f"{job.name}: lake"
-    found = Adoption() if source is None else adoption(table, source, job.lake.partition_by)
+    found = Adoption() if source is None else judge_adoption(table, source, job.lake.partition_by)
     fix = (
         ""
         if job.lake.adopt or found.apply
@@ -148,10 +148,10 @@ def _writer(origin: Origin) -> tuple[str, ...]:
     )
 
 
-def local_path(path: str) -> Path | None:
+def find_local_path(path: str) -> Path | None:
     """The local folder that a Hadoop path means; None for another file system.
 
-    >>> local_path("/data/lake"), local_path("file:///data/my%20lake"), local_path("s3a://bucket/lake")
+    >>> find_local_path("/data/lake"), find_local_path("file:///data/my%20lake"), find_local_path("s3a://bucket/lake")
     (PosixPath('/data/lake'), PosixPath('/data/my lake'), None)
     """
     if path.startswith("file:"):
@@ -179,14 +179,16 @@ _REPLACEMENT, _CLUSTERS = ".replacecommit.requested", b"CLUSTER"
 _SERVICES = frozenset({"compaction", "logcompaction", "clustering"})
 
 
-def writers_check(job: TableJob) -> Iterator[Check]:
+def check_writers(job: TableJob) -> Iterator[Check]:
     """Other writers of one table; nothing where there is no local table."""
     name = f"{job.name}: writers"
-    folder = local_path(job.lake.path)
+    folder = find_local_path(job.lake.path)
     if folder is None or not (folder / ".hoodie" / "hoodie.properties").is_file():
         return
     found = find_writers(folder)
-    said = "; ".join(one for one in (default_writer(found.without_heartbeat), foreign_writer(found)) if one)
+    said = "; ".join(
+        one for one in (warn_of_silent_writer(found.without_heartbeat), warn_of_foreign_writer(found)) if one
+    )
     if said:
         yield Check(name, "warn", said, f"give every other writer {SETTINGS}")
     else:

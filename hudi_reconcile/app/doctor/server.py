@@ -12,16 +12,16 @@ from typing import Literal
 from hudi_reconcile.app.jobs import build_job, build_table_request, derive_masking
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError, UsageError
-from hudi_reconcile.core.rules.rules import RuleSet, named_columns
+from hudi_reconcile.core.rules.rules import RuleSet, list_named_columns
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, WATERMARK_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import READ_SEQ, SourceTable
 from hudi_reconcile.databases.base import Engine, ServerFacts, TableFacts, TableRequest
 from hudi_reconcile.databases.postgres import dialect as postgres
-from hudi_reconcile.lake.schema import names_fault
+from hudi_reconcile.lake.schema import find_names_fault
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.stages.comparison import refuse_masked_key, refuse_tolerance
-from hudi_reconcile.stages.pull.start import sign_notes, zone_notes
+from hudi_reconcile.stages.pull.start import note_zone, sign_notes
 from hudi_reconcile.stages.watermark import choose_watermark
 
 _VERIFY = "verify the server: ?sslmode=verify-full in source.url, over jdbc: the driver's own setting (docs/jdbc.md)"
@@ -38,12 +38,12 @@ class Check:
     fix: str = ""
 
 
-def failed_check(name: str, error: ReconcileError) -> Check:
+def fail_check(name: str, error: ReconcileError) -> Check:
     """A precondition that ended in a named error."""
     return Check(name, "fail", "; ".join(error.message.splitlines()), error.fix)
 
 
-def server_checks(server: ServerFacts) -> Iterator[Check]:
+def check_server(server: ServerFacts) -> Iterator[Check]:
     """Server, role and what the role lets us know."""
     place, role = server.place, server.role
     yield Check(
@@ -78,7 +78,7 @@ def server_checks(server: ServerFacts) -> Iterator[Check]:
         )
 
 
-def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: Dialect = postgres) -> Iterator[Check]:
+def check_table(name: str, facts: TableFacts, request: TableRequest, dialect: Dialect = postgres) -> Iterator[Check]:
     """One source table: whether it can be read, its key, its watermark, and columns that cannot be compared."""
     table = facts.table
     if not facts.can_read:
@@ -113,14 +113,14 @@ def table_checks(name: str, facts: TableFacts, request: TableRequest, dialect: D
         yield Check(f"{name}: columns", "warn", f"{names} cannot be compared, a sweep will exit 3 ({why})", fix)
 
 
-def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
+def check_names(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
     """Names: columns that the lake cannot hold, and masks and rules that name a column which the source does not have.
 
     Where no lake table exists yet these fail, as the pull that makes it would. An existing table may have names of its own, and
     may still have a column that the source lost: then they are warnings.
     """
     status: Status = "fail" if is_new else "warn"
-    fault = names_fault([column.lake_name for column in found.columns])
+    fault = find_names_fault([column.lake_name for column in found.columns])
     if fault is not None:
         yield Check(f"{table.name}: columns", status, *fault)
     where = "the source has no such column" + ("" if is_new else "; a sweep refuses it unless the lake has one")
@@ -135,7 +135,7 @@ def named_checks(table: TableConfig, found: SourceTable, rules: RuleSet | None, 
     for rule in rules.rules if rules is not None else ():
         # A total is asked of the source, all others of the lake's rows.
         legal = {name.lower() for name in columns} | known if rule.kind == "total" else known
-        unknown = [name for name in named_columns(rule.check) if name.lower() not in legal and not is_hudis(name)]
+        unknown = [name for name in list_named_columns(rule.check) if name.lower() not in legal and not is_hudis(name)]
         if unknown:
             detail = (
                 f"rule {rule.id} names {', '.join(unknown)}: {where.replace('a sweep refuses', 'a check cannot run')}"
@@ -151,7 +151,7 @@ def _settings_checks(table: TableConfig, found: SourceTable) -> Iterator[Check]:
         try:
             refuse(job, found)
         except UsageError as error:
-            yield failed_check(f"{table.name}: {what}", error)
+            yield fail_check(f"{table.name}: {what}", error)
 
 
 def is_hudis(name: str) -> bool:
@@ -159,7 +159,7 @@ def is_hudis(name: str) -> bool:
     return name.lower().startswith("_hoodie_")
 
 
-def jar_check(missing: Sequence[str], present: int) -> Check:
+def check_jars(missing: Sequence[str], present: int) -> Check:
     """The jars, whose bytes have been checked where they are here."""
     if missing:
         detail = f"{', '.join(missing)} will be fetched at the first start"
@@ -240,7 +240,7 @@ def _index(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> s
 _MOST_SCANNED_ROWS = 1_000_000
 
 
-def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: str) -> Iterator[Check]:
+def check_rows(engine: Engine, table: TableConfig, found: SourceTable, *, zone: str) -> Iterator[Check]:
     """NULL watermarks and times ahead of the clock, with their numbers; nothing where the config's columns are refused."""
     job, request = build_job(table, "doctor"), build_table_request(table)
     name = f"{table.name}: rows"
@@ -263,11 +263,11 @@ def row_checks(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
         now = watermark.read_clock(moment, source.zone_offset_micros)
         signs = source.count_signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:
-        yield failed_check(name, error)
+        yield fail_check(name, error)
         return
     fix = f"after pulls: hudi-reconcile sweep -t {table.name}"
     # Index and sequence have their own lines.
     for note in sign_notes(watermark, replace(signs, is_indexed=None, id_cache=1)):
         yield Check(name, "warn", note, fix)
-    for note in zone_notes(watermark, signs, None, moment, source.zone_offset_micros):
+    for note in note_zone(watermark, signs, None, moment, source.zone_offset_micros):
         yield Check(f"{table.name}: time zone", "warn", note, "set source.time_zone to the zone that the writers keep")

@@ -28,11 +28,11 @@ from hudi_reconcile.report.page.trend import build_trend
 from hudi_reconcile.report.text import (
     FindingsFormat,
     change_line,
-    consumer_text,
+    describe_consumer,
+    describe_past_run,
     diff_lines,
     format_findings,
     format_uncorrected,
-    past_run_lines,
     plan_text,
 )
 
@@ -167,7 +167,7 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
     printed, kept = False, []
     for past in runs:
         kept += [past.document] if tables else []
-        emit("\n".join(past_run_lines(past.document)))
+        emit("\n".join(describe_past_run(past.document)))
         printed = True
     for name in tables:
         if (trend := build_trend(name, kept)) is not None:
@@ -195,7 +195,7 @@ def _consumers(settings: Settings, tables: tuple[str, ...], output_format: Outpu
         emit_json({**head("history", Outcome.CLEAN), "consumers": found})
         return Outcome.CLEAN
     for lag in found:
-        emit(consumer_text(lag))
+        emit(describe_consumer(lag))
     if not found:
         complain("no consumers: changes --consumer NAME --commit-position makes one")
     return Outcome.CLEAN

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from hudi_reconcile.core.changes.range import BEGINNING, EARLIEST, LATEST, Commit, Cut, epoch_micros, select_span
+from hudi_reconcile.core.changes.range import BEGINNING, EARLIEST, LATEST, Commit, Cut, count_epoch_micros, select_span
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.safe_text import parse_json
 
@@ -42,7 +42,7 @@ class Progress:
 class ConsumerPosition:
     """Everything that completed up to `instant` is delivered; up to `pending` it may be, and will be again but for `progress`.
 
-    `kind` is what the consumer is fed with, as `delivery_options` says it.
+    `kind` is what the consumer is fed with, as `name_delivery_options` says it.
     """
 
     consumer: str
@@ -84,7 +84,7 @@ def cut_chunks(rows: Sequence[int], most_rows: int) -> tuple[Chunk, ...]:
     return (*found, Chunk(first, len(rows))) if held or not found else tuple(found)
 
 
-def chunks_out(position: ConsumerPosition, upto: str, rows: int) -> tuple[int, int]:
+def count_chunks_out(position: ConsumerPosition, upto: str, rows: int) -> tuple[int, int]:
     """How many chunks of the delivery up to an instant are out, and of how many changes they are.
 
     None are where the answer has another number of rows than when they were delivered.
@@ -127,7 +127,7 @@ def measure_lag(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut 
         return Lag(*known, why=error.message)
     if not missing:
         return Lag(*known, behind_commits=0, waiting_seconds=0.0)
-    waiting = now_utc_micros - epoch_micros(missing[0].instant.completed)
+    waiting = now_utc_micros - count_epoch_micros(missing[0].instant.completed)
     return Lag(*known, behind_commits=len(missing), waiting_seconds=max(0, waiting) / 1e6)
 
 
@@ -138,7 +138,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def position_text(position: ConsumerPosition) -> str:
+def write_position(position: ConsumerPosition) -> str:
     """Canonical JSON of a position."""
     found = {
         "consumer": position.consumer,
@@ -151,7 +151,7 @@ def position_text(position: ConsumerPosition) -> str:
 
 
 def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
-    """The consumer's position that `position_text` wrote.
+    """The consumer's position that `write_position` wrote.
 
     Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
     """
@@ -206,12 +206,12 @@ def check_place(position: ConsumerPosition, commits: Sequence[Commit], cut: Cut 
         )
 
 
-def delivery_options(
+def name_delivery_options(
     kind: str, *, corrections_only: bool, merge: str | None = None, soft_deletes: str | None = None
 ) -> str:
     """What a consumer is fed with, as options of `changes`: a position in one kind of answer means nothing for another.
 
-    >>> delivery_options("upsert", corrections_only=True, merge=None)
+    >>> name_delivery_options("upsert", corrections_only=True, merge=None)
     'upsert --corrections-only'
     """
     further = [
@@ -241,10 +241,10 @@ def move_position(
     return replace(position, instant=at, pending=position.instant if at < position.instant else None, progress=None)
 
 
-def deliveries(position: ConsumerPosition, end: str) -> tuple[tuple[str, str], ...]:
+def list_deliveries(position: ConsumerPosition, end: str) -> tuple[tuple[str, str], ...]:
     """The ranges to deliver, in order: what was under way once more, then the rest up to `end`.
 
-    >>> deliveries(ConsumerPosition("c", "upsert", "20260101000000000", "20260102000000000"), "20260103000000000")
+    >>> list_deliveries(ConsumerPosition("c", "upsert", "20260101000000000", "20260102000000000"), "20260103000000000")
     (('20260101000000000', '20260102000000000'), ('20260102000000000', '20260103000000000'))
     """
     edges = [position.instant, *([position.pending] if position.pending else []), end]

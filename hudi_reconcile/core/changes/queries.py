@@ -163,7 +163,7 @@ class Envelope:
 ALL_NULL = "all-null"
 
 
-def soft_delete_condition(rule: str, table: LakeTable) -> str:
+def write_soft_delete_condition(rule: str, table: LakeTable) -> str:
     """SQL over a row's columns, in the struct `row`, that is true where the row counts as deleted, and never NULL.
 
     `all-null`: every column but those of the key, the partition and the ordering is NULL, as Hudi's documentation deletes softly.

@@ -93,16 +93,16 @@ class Span:
     notes: tuple[str, ...] = ()
 
 
-def rows_written(commits: Sequence[Commit]) -> float:
+def count_rows_written(commits: Sequence[Commit]) -> float:
     """How many rows the commits inserted or updated, as they count them; infinite where one of them does not tell."""
     counts = [file.counts for commit in commits for file in commit.files]
     return sum(math.inf if one is None else one.inserted_rows + one.updated_rows for one in counts)
 
 
-def instant_text(text: str, option: str) -> str:
+def read_instant(text: str, option: str) -> str:
     """A position as people write it, as Hudi's instant, `earliest` or `latest`. Raises UsageError for anything else.
 
-    >>> instant_text("2026-11-21T15:51:00.4999+01:00", "--to"), instant_text("latest", "--to")
+    >>> read_instant("2026-11-21T15:51:00.4999+01:00", "--to"), read_instant("latest", "--to")
     ('20261121145100499', 'latest')
     """
     text = text.strip()
@@ -128,10 +128,10 @@ def subtract_millisecond(requested: str) -> str:
     return _write_instant(_read_moment(requested) - timedelta(milliseconds=1))
 
 
-def epoch_micros(instant: str) -> int:
+def count_epoch_micros(instant: str) -> int:
     """Microseconds since 1970, UTC.
 
-    >>> epoch_micros("19700101000001002")
+    >>> count_epoch_micros("19700101000001002")
     1002000
     """
     return (_read_moment(instant) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
@@ -210,15 +210,15 @@ _MOST_HALF_HOURS = 28
 _WRITTEN_MILLIS = 10_000  # so long after the instant was taken its file may have been written
 
 
-def offset_minutes(completed: str, modified_utc_millis: int) -> int:
+def infer_offset_minutes(completed: str, modified_utc_millis: int) -> int:
     """By how much an instant is ahead of UTC, going by when its file was written: 0 where that tells no zone, as of a copy.
 
     Hudi names instants in the zone of the writer's JVM (`hoodie.table.timeline.timezone` is LOCAL by default).
 
-    >>> offset_minutes("19700101020000000", 1_000), offset_minutes("19700101000000000", 600_000)
+    >>> infer_offset_minutes("19700101020000000", 1_000), infer_offset_minutes("19700101000000000", 600_000)
     (120, 0)
     """
-    ahead = epoch_micros(completed) // 1000 - modified_utc_millis
+    ahead = count_epoch_micros(completed) // 1000 - modified_utc_millis
     halves = -(-ahead // _HALF_HOUR_MILLIS)
     is_zone = abs(halves) <= _MOST_HALF_HOURS and halves * _HALF_HOUR_MILLIS - ahead <= _WRITTEN_MILLIS
     return 30 * halves if is_zone else 0
@@ -240,7 +240,7 @@ def find_commit_from_the_future(commits: Sequence[Commit]) -> Commit | None:
     A storage whose clock is a little behind is no zone.
     """
     for one in commits:
-        early = epoch_micros(one.instant.requested) - epoch_micros(one.instant.completed)
+        early = count_epoch_micros(one.instant.requested) - count_epoch_micros(one.instant.completed)
         if early > _HALF_HOUR_MILLIS * 1000 - 10 * _WRITTEN_MILLIS * 1000:
             return one
     return None
@@ -319,7 +319,7 @@ def count_images(log: Sequence[LoggedCommit]) -> int:
     return sum(one.inserted_rows + 2 * one.updated_rows + one.deleted_rows for one in log)
 
 
-def span_of_log(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:
+def find_log_span(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:
     """A range, its begin exclusive, that holds the commits with a log by requested as by completion time; None without any.
 
     Hudi's CDC query goes by requested times, where its incremental query goes by completion times (measured with 1.2.0).

@@ -50,13 +50,13 @@ class PlanCounts:
     table_rows: int | None = None
 
 
-def replacement_guards(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
+def judge_replacement(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
     """The guards of a pull that replaces the whole table: what it would delete; how much it writes is its nature."""
     wanted = ("empty_source", "max_deletes", "max_delete_share")
-    return tuple(one for one in guards(counts, policy, verb="pull") if one.name in wanted)
+    return tuple(one for one in judge_guards(counts, policy, verb="pull") if one.name in wanted)
 
 
-def guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[Guard, ...]:
+def judge_guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[Guard, ...]:
     """Every guard with its limit and what was found; a plan may be applied where all are ok.
 
     `verb` is the command that takes the approval.
@@ -158,7 +158,7 @@ def guard_shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> G
     )
 
 
-def failed_guards(
+def list_failed_guards(
     found: tuple[Guard, ...],
     *,
     deletes: int,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hudi_reconcile.core.safe_text import printable
+from hudi_reconcile.core.safe_text import escape_controls
 from hudi_reconcile.core.source.jdbc import redact_settings
 
 LOCKED_OUT = "HoodieLockException"
@@ -54,7 +54,7 @@ def describe_causes(causes: Sequence[JavaCause]) -> str:
     hidden = [one.message for one in causes if one.message and not one.is_shown]
     shown: list[str] = []
     for one in causes:
-        text = redact_settings(printable((one.message.splitlines() or [""])[0]))[:_LONGEST]
+        text = redact_settings(escape_controls((one.message.splitlines() or [""])[0]))[:_LONGEST]
         if not text or not one.is_shown or any(other in one.message for other in hidden):
             continue
         if not any(text in other for other in shown):

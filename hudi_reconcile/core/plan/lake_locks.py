@@ -55,13 +55,13 @@ def read_scheme(path: str) -> str:
     return found[1].lower() if found else ""
 
 
-def client_classes(path: str) -> tuple[str, ...]:
+def list_client_classes(path: str) -> tuple[str, ...]:
     """The classes with which StorageBasedLockProvider writes to this store; none where Hudi knows no such client."""
     return CLIENTS.get(_STORES.get(read_scheme(path), ""), ())
 
 
 def choose_lock(path: str, options: Mapping[str, str], *, has_client: bool = False) -> LockWay:
-    """The lock for writes below this path. `options` are the user's; `has_client`: every class of `client_classes` is there.
+    """The lock for writes below this path. `options` are the user's; `has_client`: every class of `list_client_classes` is there.
 
     A provider that the user names is taken as it is, except one that keeps no two hosts apart on a store.
 
@@ -73,7 +73,7 @@ def choose_lock(path: str, options: Mapping[str, str], *, has_client: bool = Fal
     if scheme in _ATOMIC:
         return LockWay(named or FILE_LOCK, is_lease_exclusive=True)
     if not named:
-        if has_client and client_classes(path):
+        if has_client and list_client_classes(path):
             return LockWay(STORAGE_LOCK, is_lease_exclusive=False)
         raise LockProviderError(
             f"lake {path}: no lock keeps two hosts apart on {scheme}: its files cannot be made by exactly one of two writers, "
@@ -96,9 +96,9 @@ def lock_fix(path: str) -> str:
     )
     if read_scheme(path) in _ATOMIC:
         return f"remove hoodie.write.lock.* from lake.options, or: {zookeeper}"
-    if not client_classes(path):
+    if not list_client_classes(path):
         return f"{zookeeper}; the same lines for every writer of the table"
     return (
         f"{zookeeper}; or lake: {{options: {{{PROVIDER}: {STORAGE_LOCK}}}}} with the jars that hold "
-        f"{' and '.join(client_classes(path))} in jars.paths; the same lines for every writer of the table"
+        f"{' and '.join(list_client_classes(path))} in jars.paths; the same lines for every writer of the table"
     )

@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hudi_reconcile.core.errors import LakeError, RefusedError, find_respelled, fold, overlay
+from hudi_reconcile.core.errors import LakeError, RefusedError, find_respelled, fold, overlay_options
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.tables.agreement import is_comparable
 from hudi_reconcile.core.tables.schema_evolution import encode_columns
@@ -39,7 +39,7 @@ class Writers:
     without_heartbeat: tuple[str, ...] = ()
 
 
-def foreign_writer(writers: Writers) -> str:
+def warn_of_foreign_writer(writers: Writers) -> str:
     """What to say where somebody else commits to the table too; empty where nobody does."""
     if not writers.foreign:
         return ""
@@ -51,11 +51,11 @@ def foreign_writer(writers: Writers) -> str:
 
 def describe_writers(writers: Writers) -> tuple[str, ...]:
     """The note of a run beside another writer, with the settings that the other one needs."""
-    said = foreign_writer(writers)
+    said = warn_of_foreign_writer(writers)
     return (Note(Stake.ROWS, f"{said}: it needs {_ADVICE}"),) if said else ()
 
 
-def default_writer(silent: Collection[str]) -> str:
+def warn_of_silent_writer(silent: Collection[str]) -> str:
     """What to say where writers are in flight that keep no heartbeat; empty where none is."""
     if not silent:
         return ""
@@ -67,7 +67,7 @@ def default_writer(silent: Collection[str]) -> str:
 
 def refuse_silent(table: str, silent: Collection[str]) -> None:
     """Raises RefusedError where a writer without heartbeat is in flight: who commits first, loses rows or has them lost."""
-    why = default_writer(silent)
+    why = warn_of_silent_writer(silent)
     if why:
         named = " ".join(f"--dead-writer {one}" for one in silent)
         raise RefusedError(
@@ -111,7 +111,7 @@ class Adoption:
     apply: tuple[str, ...] = ()
 
 
-def adoption(table: LakeTable, source: SourceTable, partition_by: tuple[PartitionField, ...]) -> Adoption:
+def judge_adoption(table: LakeTable, source: SourceTable, partition_by: tuple[PartitionField, ...]) -> Adoption:
     """What stands against writing the table with rows of this source; nothing does where the table is ours.
 
     Columns are compared where the table's are known.
@@ -242,7 +242,7 @@ def select_reserved(options: Iterable[str]) -> list[str]:
     return sorted(key for key in options if fold(key).startswith(_RESERVED) and not fold(key).startswith(_FREE))
 
 
-def lake_option_problems(options: Iterable[str]) -> Iterator[tuple[str, str]]:
+def list_option_problems(options: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What is wrong with `lake.options`: key and text."""
     keys = tuple(options)
     reserved, twice = set(select_reserved(keys)), dict(find_respelled(keys))
@@ -266,7 +266,7 @@ def override_options(ours: Mapping[str, str], overrides: Mapping[str, str]) -> d
     {'hoodie.table.name': 'a', 'hoodie.keep.max.commits': '9'}
     """
     reserved = set(select_reserved(overrides))
-    return overlay(ours, {fold(key): value for key, value in overrides.items() if key not in reserved})
+    return overlay_options(ours, {fold(key): value for key, value in overrides.items() if key not in reserved})
 
 
 # "Please ensure sufficient commits are retained ..." is of Hudi's time travel, the other one of its storage.
@@ -277,12 +277,12 @@ FIX = (
 )
 
 
-def cleaner_error(text: str) -> LakeError | None:
+def find_cleaner_error(text: str) -> LakeError | None:
     """The named error where a Java exception's text says so; None for any other. Never shows that text.
 
-    >>> cleaner_error("Please ensure sufficient commits are retained with cleaner").message
+    >>> find_cleaner_error("Please ensure sufficient commits are retained with cleaner").message
     'the cleaner passed the lake snapshot that was being read: its files are gone'
-    >>> cleaner_error("NullPointerException") is None
+    >>> find_cleaner_error("NullPointerException") is None
     True
     """
     if _PASSED in text:

@@ -61,7 +61,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """sha256 of the plan's canonical bytes."""
-        return sha256(canonical_bytes(plan_body(self))).hexdigest()
+        return sha256(write_canonical_bytes(plan_body(self))).hexdigest()
 
     def find_requirement(self, name: str) -> str | None:
         """What a requirement expects; None where the plan does not name it."""
@@ -112,7 +112,7 @@ def refuse_future(plan: Plan, now_micros: int) -> None:
         )
 
 
-def part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
+def require_part(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
     """What a plan of a part of a table says of it."""
     named = (Requirement(PARTITIONS, json.dumps(list(partitions), ensure_ascii=False)),) if partitions else ()
     return () if part is None else (Requirement(PART, part), *named)
@@ -156,7 +156,7 @@ def parse(found: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def canonical_bytes(value: Any) -> bytes:
+def write_canonical_bytes(value: Any) -> bytes:
     """JSON with sorted keys and no blanks, UTF-8: the same value always gives the same bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 

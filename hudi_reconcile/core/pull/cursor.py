@@ -93,12 +93,12 @@ class Window:
     upper: Edge | None = None
 
 
-def full_window(order: Order) -> Window:
+def build_full_window(order: Order) -> Window:
     """Every row: a first load or a full fetch. The checkpoint it leaves is still held below the bound."""
     return Window(order)
 
 
-def next_window(order: Order, reached: Mark | None, bound: Value | None, *, overlap_micros: int = 0) -> Window:
+def build_next_window(order: Order, reached: Mark | None, bound: Value | None, *, overlap_micros: int = 0) -> Window:
     """The window after a checkpoint. Empty where the bound has not moved past it: nothing is read.
 
     An overlap counts on clocks only; it reaches behind the checkpoint whatever ids stand there.
@@ -129,7 +129,7 @@ def is_empty(window: Window) -> bool:
     return rank(upper.mark) < rank(lower.mark)
 
 
-def next_checkpoint(before: Mark | None, greatest: Mark | None) -> Mark | None:
+def choose_next_checkpoint(before: Mark | None, greatest: Mark | None) -> Mark | None:
     """The checkpoint after a pull: the greatest mark read below the bound; never falls, None until one was seen."""
     known = [mark for mark in (before, greatest) if mark is not None]
     return max(known, key=rank) if known else None
@@ -182,7 +182,7 @@ class PageRange:
 Look = Callable[[Window, int, Value | None], Ahead]
 
 
-def next_page(window: Window, limit_rows: int, look: Look) -> PageRange:
+def cut_next_page(window: Window, limit_rows: int, look: Look) -> PageRange:
     """The first rows of the window, at most `limit_rows`, or more where so many stand at one mark.
 
     Rows without a watermark come with the first page, rows without an id with the first of their watermark.
@@ -246,10 +246,10 @@ def _date(text: str) -> date:
 _ISO = re.compile(r"0000-00-00([T ]00:00(:00([.,]0{1,9})?)?Z?)?")
 
 
-def odd_shapes(shapes: tuple[str, ...], reached: Mark | None) -> tuple[str, ...]:
+def list_odd_shapes(shapes: tuple[str, ...], reached: Mark | None) -> tuple[str, ...]:
     """The shapes that are not ISO, or, where they are, all of them if there is more than one.
 
-    >>> odd_shapes(("0000-00-00", "00.00.0000"), None), odd_shapes(("0000-00-00 00:00:00",), None)
+    >>> list_odd_shapes(("0000-00-00", "00.00.0000"), None), list_odd_shapes(("0000-00-00 00:00:00",), None)
     (('00.00.0000',), ())
     """
     before = {re.sub("[0-9]", "0", reached.value)} if reached and isinstance(reached.value, str) else set()

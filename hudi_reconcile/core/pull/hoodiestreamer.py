@@ -27,10 +27,10 @@ class StreamerPosition:
     latest: Value
 
 
-def position(kind: Kind, text: str) -> StreamerPosition | None:
+def read_position(kind: Kind, text: str) -> StreamerPosition | None:
     """What a checkpoint's text can mean; None for one that is no watermark of this kind, as those of Kafka and files.
 
-    >>> position(Kind.TIMESTAMP, "1970-01-01 00:00:01.5"), position(Kind.DATE, "orders,0:7")
+    >>> read_position(Kind.TIMESTAMP, "1970-01-01 00:00:01.5"), read_position(Kind.DATE, "orders,0:7")
     (StreamerPosition(earliest=1499999, latest=1500000), None)
     """
     try:

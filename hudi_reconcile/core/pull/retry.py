@@ -42,7 +42,7 @@ class Passing(StrEnum):
     STAYS = "stays"
 
 
-def most_tries(passing: Passing) -> int:
+def limit_tries(passing: Passing) -> int:
     """How often such a work is tried. A statement that ran into its time limit twice will again."""
     return {Passing.BROKEN: ROUNDS, Passing.CUT: 2, Passing.STAYS: 1}[passing]
 
@@ -56,13 +56,13 @@ def wait_seconds(attempt: int) -> float:
     return min(_FIRST_WAIT_SECONDS * 4.0 ** (attempt - 1), _LONGEST_WAIT_SECONDS)
 
 
-def table_wait_seconds(kind: str, message: str, attempt: int, retries: int) -> float | None:
+def reckon_table_wait(kind: str, message: str, attempt: int, retries: int) -> float | None:
     """How long to wait before a table is begun again, whose work ended in that error; None where it would end so again.
 
     `kind` is the error's class. `attempt` counts from 1. A broken connection may pass, and so does one lost executor: where
     rows are lost twice, executors are taken away faster than a table is done.
 
-    >>> table_wait_seconds("SourceError", "connection refused", 1, 2), table_wait_seconds("SourceError", "no column", 1, 2)
+    >>> reckon_table_wait("SourceError", "connection refused", 1, 2), reckon_table_wait("SourceError", "no column", 1, 2)
     (5.0, None)
     """
     is_passing = kind == "SourceError" and judge_text(message) is Passing.BROKEN
@@ -83,28 +83,28 @@ def judge_state(state: str | None, code: int | None = None) -> Passing:
 
 def judge_text(text: str) -> Passing:
     """What the text of a Java exception says, where no SQLSTATE is to be had."""
-    reason = driver_reason(text)
+    reason = find_driver_reason(text)
     said = text if reason is None else f"{reason[0]}: {reason[1]}"
     if _BROKEN.search(said):
         return Passing.BROKEN
     return Passing.CUT if _CUT.search(said) else Passing.STAYS
 
 
-def driver_reason(text: str) -> tuple[str, str] | None:
+def find_driver_reason(text: str) -> tuple[str, str] | None:
     """The innermost exception of a JDBC driver in a Java stack trace: its class and its first line; None without one."""
     found = _SQL.findall(text) or _SQL_FIRST.findall(text)
     return None if not found else (str(found[-1][0]), str(found[-1][1]))
 
 
-def fix_of_read(reason: str) -> str:
+def advise_on_read(reason: str) -> str:
     """What to do about a read that a database ended with that message.
 
     What it does not find is named by code of its own, as a view's function: our statement's names were found before. On
     PostgreSQL our sessions find names without a schema in pg_catalog alone.
 
-    >>> fix_of_read("ERROR: function base() does not exist").partition(" set ")[2]
+    >>> advise_on_read("ERROR: function base() does not exist").partition(" set ")[2]
     'search_path = public; then: hudi-reconcile doctor'
-    >>> fix_of_read("ERROR: canceling statement due to user request")
+    >>> advise_on_read("ERROR: canceling statement due to user request")
     'run the same command again'
     """
     if _MISSING.match(reason) is None:

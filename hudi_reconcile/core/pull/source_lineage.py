@@ -69,7 +69,7 @@ def find_unrecorded(before: Checkpoint | None, now: SourceLineage) -> tuple[str,
     return tuple(what for what, then, here in pairs if then is None and here is not None)
 
 
-def accepted_lineage_notes(before: Checkpoint | None, now: SourceLineage) -> tuple[str, ...]:
+def note_accepted_lineage(before: Checkpoint | None, now: SourceLineage) -> tuple[str, ...]:
     """What a pull says that adds rows to those of which the record lacks something."""
     what = " and ".join(find_unrecorded(before, now))
     if not what:
@@ -89,7 +89,9 @@ _MAY_BE_WHY = "a change there cannot be ruled out as the cause of missing rows"
 _UNTOLD = "this server does not tell its timeline: whether it was restored or promoted since is not known"
 
 
-def unknown_notes(before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int) -> tuple[str, ...]:
+def note_unknown_lineage(
+    before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int
+) -> tuple[str, ...]:
     """What a sweep says that found deletes or steps back which a change could explain that nobody can tell of."""
     if not deletes + regressed:
         return ()
@@ -117,7 +119,7 @@ def accept_lineage(now: SourceLineage, words: Collection[str]) -> SourceLineage:
     return SourceLineage(now.where if FILTER in words else None, now.timeline, now.position)
 
 
-def replaced_lineage_text(before: Checkpoint, after: Checkpoint) -> str | None:
+def describe_replaced_lineage(before: Checkpoint, after: Checkpoint) -> str | None:
     """What a word replaced, from and to, as the commit carries it for its undo; None where it replaced nothing."""
     changed = {name: (was, now) for name in _KEPT if (was := getattr(before, name)) != (now := getattr(after, name))}
     return json.dumps(changed, sort_keys=True, separators=(",", ":")) if changed else None
@@ -136,7 +138,7 @@ def restore_lineage(now: Checkpoint, stood: str | None) -> Checkpoint:
     return now
 
 
-def lineage_guards(
+def judge_lineage(
     before: Checkpoint | None, now: SourceLineage, *, deletes: int, regressed: int, verb: str = "apply"
 ) -> tuple[Guard, ...]:
     """The guards against deletes and steps back that another filter or another history explains; none where both are the same.

@@ -66,10 +66,10 @@ _OTHERS = {
 }
 
 
-def regex_fault(regex: str) -> str:
+def find_regex_fault(regex: str) -> str:
     r"""Why no run of this expression can be what its author means; empty where nothing is certainly wrong.
 
-    >>> regex_fault("^[^@]+@[^@]+$"), regex_fault("(?P<y>[0-9]{4})")
+    >>> find_regex_fault("^[^@]+@[^@]+$"), find_regex_fault("(?P<y>[0-9]{4})")
     ('', "(?P<name>…) is Python's: (?<name>…) in Java")
     """
     if posix := _POSIX.search(regex):

@@ -175,10 +175,10 @@ def find_day(utc_micros: int) -> date:
     return datetime.fromtimestamp(utc_micros / 1e6, tz=UTC).date()
 
 
-def named_columns(check: Check) -> tuple[str, ...]:
+def list_named_columns(check: Check) -> tuple[str, ...]:
     """The columns that a check names as such; of a query, and of what needs none, nothing.
 
-    >>> named_columns(Unique(("a", "b"))), named_columns(Gx("expect_x", {"column": "c", "min_value": 1}))
+    >>> list_named_columns(Unique(("a", "b"))), list_named_columns(Gx("expect_x", {"column": "c", "min_value": 1}))
     (('a', 'b'), ('c',))
     """
     match check:
@@ -207,14 +207,14 @@ class RuleSet:
     file: str = ""
 
 
-def sentence(check: Check, *, hidden: bool = False) -> str:
+def describe_check(check: Check, *, hidden: bool = False) -> str:
     """What a check asks for, in a few words. Holds what the rules file holds and no value of a row.
 
     `hidden`: the column is masked, so the rule's own values, which may be those of rows, are counted and not told.
 
-    >>> sentence(ValueRange("amount", min=0, max=None)), sentence(Unique(("a", "b")))
+    >>> describe_check(ValueRange("amount", min=0, max=None)), describe_check(Unique(("a", "b")))
     ('amount is at least 0', 'a, b together are unique')
-    >>> sentence(InSet("email", ("a@x.org", "b@x.org")), hidden=True)
+    >>> describe_check(InSet("email", ("a@x.org", "b@x.org")), hidden=True)
     'email is one of 2 values'
     """
     match check:
@@ -224,20 +224,20 @@ def sentence(check: Check, *, hidden: bool = False) -> str:
             names = [str(kwargs[name]) for name in ("column", "column_A", "column_B", "column_list") if name in kwargs]
             return f"{kind} ({', '.join(names)})" if names else kind
         case Drift(kinds, max_age):
-            fresh = "" if max_age is None else f" by a comparison at most {duration_text(max_age)} old"
+            fresh = "" if max_age is None else f" by a comparison at most {write_duration(max_age)} old"
             return f"no drift ({', '.join(kinds)}){fresh}"
         case Total(column, tolerance):
             return f"sum of {column} is the same on both sides{f', give or take {tolerance}' if tolerance else ''}"
         case Freshness(max_age):
-            return f"newest watermark is at most {duration_text(max_age)} old"
+            return f"newest watermark is at most {write_duration(max_age)} old"
         case _:
             return _describe_without_values(check) if hidden else _describe_with_values(check)
 
 
-def duration_text(duration: timedelta) -> str:
+def write_duration(duration: timedelta) -> str:
     """A duration in the largest unit that is exact, as rules files write it.
 
-    >>> duration_text(timedelta(hours=26)), duration_text(timedelta(days=7))
+    >>> write_duration(timedelta(hours=26)), write_duration(timedelta(days=7))
     ('26 h', '7 d')
     """
     for unit, size in _UNITS:

@@ -12,7 +12,7 @@ from decimal import Decimal, localcontext
 from typing import Any, Literal, NamedTuple
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.rules.java_regex import regex_fault
+from hudi_reconcile.core.rules.java_regex import find_regex_fault
 from hudi_reconcile.core.rules.rules import (
     ON_ONE_ROW,
     Allow,
@@ -25,7 +25,7 @@ from hudi_reconcile.core.rules.rules import (
     Severity,
     ValueRange,
     Waiver,
-    sentence,
+    describe_check,
 )
 
 Status = Literal["pass", "fail", "waived", "error"]
@@ -91,7 +91,7 @@ def judge_rule(
         status="pass",
         failed_rows=measured.failed_rows,
         check=rule.kind,
-        what=sentence(rule.check, hidden=hidden),
+        what=describe_check(rule.check, hidden=hidden),
         allow=str(rule.allow),
         judged_rows=measured.judged_rows,
         why=measured.detail,
@@ -154,7 +154,7 @@ def doubt(check: Check) -> str | None:
     match check:
         case ValueRange(_, low, high) if low is not None and high is not None and _is_above(low, high):
             return "min is above max: no value lies between them"
-        case Matches(_, regex) if why := regex_fault(regex):
+        case Matches(_, regex) if why := find_regex_fault(regex):
             return f"regex: {why}"
         case Gx(_, kwargs):
             return _argument_doubt(kwargs)
@@ -174,7 +174,7 @@ def _argument_doubt(kwargs: Mapping[str, Any]) -> str | None:
         return "regex is no text"
     listed = kwargs.get("regex_list")
     for regex in (kwargs.get("regex"), *(listed if isinstance(listed, list) else ())):
-        if isinstance(regex, str) and (why := regex_fault(regex)):
+        if isinstance(regex, str) and (why := find_regex_fault(regex)):
             return f"regex: {why}"
     return None
 

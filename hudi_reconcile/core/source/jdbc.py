@@ -190,12 +190,12 @@ _UNCHECKED: Mapping[str, frozenset[str]] = {
 }
 
 
-def jdbc_tls(url: str, options: Mapping[str, str]) -> JdbcTls:
+def read_jdbc_tls(url: str, options: Mapping[str, str]) -> JdbcTls:
     """What the URL and the driver's options together say. A setting that is there twice must say the same both times.
 
-    >>> jdbc_tls("jdbc:sap://hana:39015/?encrypt=true&validateCertificate=true", {})
+    >>> read_jdbc_tls("jdbc:sap://hana:39015/?encrypt=true&validateCertificate=true", {})
     <JdbcTls.VERIFIED: "TLS, certificate verified by the driver's own setting">
-    >>> jdbc_tls("jdbc:sap://hana:39015/?encrypt=true", {}), jdbc_tls("jdbc:h2:/data/shop", {})
+    >>> read_jdbc_tls("jdbc:sap://hana:39015/?encrypt=true", {}), read_jdbc_tls("jdbc:h2:/data/shop", {})
     (<JdbcTls.UNKNOWN: 'TLS not known (jdbc)'>, <JdbcTls.LOCAL: 'this machine'>)
     """
     product = read_product(url)
@@ -211,7 +211,7 @@ def jdbc_tls(url: str, options: Mapping[str, str]) -> JdbcTls:
     return JdbcTls.UNKNOWN
 
 
-def unchecked_settings(url: str, options: Mapping[str, str]) -> tuple[str, ...]:
+def list_unchecked_settings(url: str, options: Mapping[str, str]) -> tuple[str, ...]:
     """The settings by which the server is left unchecked, by their names in lower case."""
     said = _settings(url, options)
     return tuple(sorted(name for name, values in said.items() if values & _UNCHECKED.get(name, frozenset())))

@@ -164,7 +164,7 @@ def name_tables(titles: Sequence[str], legal: Mapping[str, str]) -> tuple[str, .
     return tuple(found)
 
 
-def proposal_document(proposals: Sequence[TableProposal]) -> dict[str, object]:
+def write_proposals(proposals: Sequence[TableProposal]) -> dict[str, object]:
     """The proposals for programs: `tables` that stand in the config, `left_out` with the reason."""
     return {
         "tables": [_entry(one) for one in proposals if not one.hindrance],
@@ -172,7 +172,7 @@ def proposal_document(proposals: Sequence[TableProposal]) -> dict[str, object]:
     }
 
 
-def proposal_lines(proposals: Sequence[TableProposal]) -> tuple[str, ...]:
+def describe_proposals(proposals: Sequence[TableProposal]) -> tuple[str, ...]:
     """How many tables are proposed, by strategy, and which are left out; for people."""
     taken = [one for one in proposals if not one.hindrance]
     left_out = [one for one in proposals if one.hindrance]

@@ -12,8 +12,8 @@ from typing import Any
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation
-from hudi_reconcile.core.sweep.segments import document as cut_document
 from hudi_reconcile.core.sweep.segments import parse as parse_cut
+from hudi_reconcile.core.sweep.segments import write_segmentation as cut_document
 from hudi_reconcile.core.tables.partitions import PartitionRows
 
 VERSION = 1
@@ -85,14 +85,14 @@ def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, r
     return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(found))
 
 
-def coverage_age(coverage: Coverage) -> Age:
+def measure_age(coverage: Coverage) -> Age:
     """How old it is."""
     segments = list_segments(coverage.cut)
     known = sum(one.high - one.low for one in coverage.stretches)
     return Age(segments, segments - known, min((one.compared_micros for one in coverage.stretches), default=None))
 
 
-def document(table: str, coverage: Coverage) -> dict[str, Any]:
+def write_coverage_document(table: str, coverage: Coverage) -> dict[str, Any]:
     """`coverage.json`."""
     return {
         "version": VERSION,
@@ -230,7 +230,7 @@ def are_outside(left: Unverified) -> bool:
     return left.fix.startswith(_ALL_PARTITIONS)
 
 
-def part_text(reached: Reached) -> str | None:
+def describe_part(reached: Reached) -> str | None:
     """What was compared, in words; None where it was the whole table."""
     said = [f"partitions {', '.join(reached.asked)}"] if reached.asked else []
     if reached.compared < reached.segments:
@@ -238,9 +238,9 @@ def part_text(reached: Reached) -> str | None:
     return ", ".join(said) or None
 
 
-def part_notes(reached: Reached) -> tuple[str, ...]:
+def note_part(reached: Reached) -> tuple[str, ...]:
     """What a reader of the numbers must know."""
-    part = part_text(reached)
+    part = describe_part(reached)
     if part is None:
         return ()
     notes = [Note(Stake.PROOF, f"only {part} compared: rows, totals and shares are of those")]

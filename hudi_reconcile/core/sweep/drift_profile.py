@@ -130,10 +130,10 @@ def _hours_text(micros: int) -> str:
     return f"{'-' if micros < 0 else '+'}{' '.join(parts)}"
 
 
-def day_text(days: int | None) -> str | None:
+def write_day(days: int | None) -> str | None:
     """The ISO date of days since 1970; None for none, and outside of the years 1 to 9999.
 
-    >>> day_text(20_000), day_text(-1), day_text(None), day_text(10**9)
+    >>> write_day(20_000), write_day(-1), write_day(None), write_day(10**9)
     ('2024-10-04', '1969-12-31', None, None)
     """
     if days is None:
@@ -166,14 +166,14 @@ def find_span(behind_micros: int) -> int:
     return sum(behind_micros >= end * _SECOND for end in LATENESS_SECONDS)
 
 
-def lateness(
+def measure_lateness(
     all_rows: int, marked_rows: int, behind_rows: Sequence[int], greatest_micros: int | None
 ) -> Lateness | None:
     """How late `all_rows` late rows are, `marked_rows` of them with a watermark; None where there are none.
 
     `behind_rows` lie at or below the checkpoint, then at least each of `LATENESS_SECONDS` below.
 
-    >>> lateness(4, 3, (2, 1, 0, 0, 0, 0, 0, 0), 5_000_000)
+    >>> measure_lateness(4, 3, (2, 1, 0, 0, 0, 0, 0, 0), 5_000_000)
     Lateness(rows=(1, 1, 0, 0, 0, 0, 0, 0), greatest_seconds=5.0, unmarked_rows=1, ahead_rows=1)
     """
     if not all_rows:
@@ -183,7 +183,7 @@ def lateness(
     return Lateness(rows, greatest_seconds, all_rows - marked_rows, marked_rows - behind_rows[0])
 
 
-def fullest_cells(cells: Iterable[DriftCell], all_rows: int) -> tuple[tuple[DriftCell, ...], int]:
+def select_fullest_cells(cells: Iterable[DriftCell], all_rows: int) -> tuple[tuple[DriftCell, ...], int]:
     """At most `MOST_CELLS` cells, the fullest first, and the rows that none of them holds."""
     ordered = sorted(cells, key=lambda one: (-one.rows, one.kind, one.partition or "", one.day or ""))[:MOST_CELLS]
     return tuple(ordered), all_rows - sum(one.rows for one in ordered)

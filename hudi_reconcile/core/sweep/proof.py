@@ -15,8 +15,8 @@ from hashlib import sha256
 from typing import Any
 
 from hudi_reconcile.core.sweep.coverage import Coverage, list_segments, order_by_age, renew_coverage
-from hudi_reconcile.core.sweep.coverage import document as coverage_document
 from hudi_reconcile.core.sweep.coverage import parse as parse_coverage
+from hudi_reconcile.core.sweep.coverage import write_coverage_document as coverage_document
 from hudi_reconcile.core.sweep.segments import SegmentSet
 
 VERSION = 1
@@ -168,7 +168,7 @@ def wrap_digest(total: int) -> int:
     return total % _BITS
 
 
-def document(table: str, proof: ContentProof) -> dict[str, Any]:
+def write_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
     """`proof.json`. One list a field: there are thousands of segments."""
     order = sorted(proof.entries)
     entries = [proof.entries[one] for one in order]

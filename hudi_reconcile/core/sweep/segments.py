@@ -108,7 +108,7 @@ def choose(
     return RangeSegments(key[0], start, width, (extent.high - start) // width + 1)
 
 
-def ranges(segmentation: RangeSegments, segments: SegmentSet) -> tuple[KeyRange, ...]:
+def merge_ranges(segmentation: RangeSegments, segments: SegmentSet) -> tuple[KeyRange, ...]:
     """The key ranges of some segments, neighbours merged, ascending; the NULL segment comes last."""
     merged: list[KeyRange] = []
     nulls = False
@@ -138,7 +138,7 @@ def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:
     return tuple(found)
 
 
-def document(segmentation: Segmentation) -> dict[str, Any]:
+def write_segmentation(segmentation: Segmentation) -> dict[str, Any]:
     """A segmentation as it stands in a plan."""
     if isinstance(segmentation, RangeSegments):
         return {
@@ -189,12 +189,12 @@ class Pace:
     left_seconds: float
 
 
-def first_batch(segments: int) -> int:
+def choose_first_batch(segments: int) -> int:
     """How many segments the first batch holds."""
     return -(-segments // _FIRST_SHARE)
 
 
-def next_batch(pace: Pace) -> int:
+def choose_next_batch(pace: Pace) -> int:
     """How many segments come next; 0 where the table is done or the budget is.
 
     The first batch is always compared. Each later one is at most twice the last, and no more than the time left allows at
@@ -202,7 +202,7 @@ def next_batch(pace: Pace) -> int:
     """
     rest = pace.segments - pace.done
     if not pace.done:
-        return first_batch(pace.segments)
+        return choose_first_batch(pace.segments)
     each = pace.spent_seconds / pace.done
     free = pace.left_seconds - _LOOKS_AGAIN * each * pace.unequal
     if free <= 0:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.tables.kinds import MOST_DIGITS, TRAITS, Column, Kind, decimal_digits, stored_type, widen_type
+from hudi_reconcile.core.tables.kinds import (
+    MOST_DIGITS,
+    TRAITS,
+    Column,
+    Kind,
+    choose_stored_type,
+    read_decimal_digits,
+    widen_type,
+)
 from hudi_reconcile.core.tables.odd_keys import KeyMixing, choose_mixing
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -38,7 +46,7 @@ class ComparedColumn:
     @property
     def written_type(self) -> str:
         """The lake's type once a correction has widened it: a source value in it is the value that the correction writes."""
-        return widen_type(self.lake_type, stored_type(self.column)) or self.lake_type
+        return widen_type(self.lake_type, choose_stored_type(self.column)) or self.lake_type
 
     @property
     def as_float(self) -> bool:
@@ -143,13 +151,13 @@ def drop_columns(source: SourceTable, excluded: frozenset[str]) -> SourceTable:
 def is_comparable(kind: Kind, lake_type: str) -> bool:
     """True where values of this kind can be held against a lake column of this type."""
     if kind is Kind.DECIMAL:
-        return lake_digits(lake_type) is not None
+        return read_lake_digits(lake_type) is not None
     return lake_type in TRAITS[kind].meets
 
 
-def lake_digits(lake_type: str) -> tuple[int, int] | None:
+def read_lake_digits(lake_type: str) -> tuple[int, int] | None:
     """(precision, scale) of a decimal lake column; None for any other type."""
-    return decimal_digits(lake_type)
+    return read_decimal_digits(lake_type)
 
 
 def list_lake_only(
@@ -194,7 +202,7 @@ def _meet(index: int, column: Column, lake: LakeColumn | None) -> ComparedColumn
 
 
 def _meet_decimal(index: int, column: Column, lake: LakeColumn) -> ComparedColumn | Unverified:
-    precision, scale = lake_digits(lake.type) or (0, 0)
+    precision, scale = read_lake_digits(lake.type) or (0, 0)
     own_precision, own_scale = column.precision or 0, column.scale or 0
     whole = max(precision - scale, own_precision - own_scale)
     widest = max(scale, own_scale)

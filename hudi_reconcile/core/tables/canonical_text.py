@@ -80,7 +80,7 @@ def row_digest(texts: Iterable[str | None]) -> int:
     return _md5_number(row_text(texts), DIGEST_HEX_DIGITS)
 
 
-def bucket(key_texts: Iterable[str | None], count: int) -> int:
+def choose_bucket(key_texts: Iterable[str | None], count: int) -> int:
     """The hash segment of a key, 0 to count-1."""
     return _md5_number(row_text(key_texts), BUCKET_HEX_DIGITS) % count
 
@@ -232,7 +232,7 @@ def document() -> str:
     lines.append(_ROW)
     for sample in samples:
         shown = ", ".join("NULL" if text is None else f"`{text}`" if text else "empty" for text in sample)
-        lines.append(f"| {shown} | `{row_text(sample)}` | {row_digest(sample)} | {bucket(sample, 512)} |")
+        lines.append(f"| {shown} | `{row_text(sample)}` | {row_digest(sample)} | {choose_bucket(sample, 512)} |")
     return "\n".join(lines) + "\n" + _WRITERS
 
 

@@ -22,10 +22,10 @@ _OPEN_TEXT = frozenset({Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT})
 ORDERED_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.UUID, Kind.TEXT})
 
 
-def key_value(column: Column, text: str) -> KeyValue | None:
+def read_key(column: Column, text: str) -> KeyValue | None:
     """A key as its database writes it, in an order that Python has too; None where it is no edge (infinity, BC, NaN).
 
-    >>> key_value(Column("d", Kind.DATE, "date"), "1970-01-03"), key_value(Column("d", Kind.DATE, "date"), "infinity")
+    >>> read_key(Column("d", Kind.DATE, "date"), "1970-01-03"), read_key(Column("d", Kind.DATE, "date"), "infinity")
     (2, None)
     """
     try:
@@ -43,7 +43,7 @@ def needs_spelling(key: Sequence[Column]) -> bool:
     return any(column.kind in _OPEN_TEXT for column in key)
 
 
-def edge_text(column: Column, value: KeyValue) -> str:
+def write_edge(column: Column, value: KeyValue) -> str:
     """An edge as a decimal, a uuid or text reads; calendar values are the dialect's to write."""
     if isinstance(value, bytes):
         return value.decode()

@@ -126,7 +126,7 @@ _FLOATS = ("float", "double")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
-def stored_type(column: Column) -> str:
+def choose_stored_type(column: Column) -> str:
     """The Spark type in which a column is stored in tables that we create."""
     if column.kind is Kind.INTEGER:
         return "bigint" if column.bits == _LONG_BITS else "int"
@@ -135,7 +135,7 @@ def stored_type(column: Column) -> str:
     return TRAITS[column.kind].stored
 
 
-def decimal_digits(stored: str) -> tuple[int, int] | None:
+def read_decimal_digits(stored: str) -> tuple[int, int] | None:
     """(precision, scale) of a decimal type; None for any other."""
     match = _DECIMAL.fullmatch(stored)
     return None if match is None else (int(match[1]), int(match[2]))
@@ -152,7 +152,7 @@ def holds(wide: str, narrow: str) -> bool:
     for family in (_INTEGERS, _FLOATS):
         if wide in family and narrow in family:
             return family.index(wide) >= family.index(narrow)
-    ours, theirs = decimal_digits(wide), decimal_digits(narrow)
+    ours, theirs = read_decimal_digits(wide), read_decimal_digits(narrow)
     if ours is None or theirs is None:
         return False
     return ours[1] >= theirs[1] and ours[0] - ours[1] >= theirs[0] - theirs[1]
@@ -176,7 +176,7 @@ def _both(left: str, right: str) -> str | None:
     """The narrowest type that holds both; None where there is none."""
     if holds(right, left):
         return right
-    ours, theirs = decimal_digits(left), decimal_digits(right)
+    ours, theirs = read_decimal_digits(left), read_decimal_digits(right)
     if ours is None or theirs is None:
         return None
     scale = max(ours[1], theirs[1])
@@ -185,7 +185,7 @@ def _both(left: str, right: str) -> str | None:
 
 
 def _hudi_widens(lake: str, wide: str) -> bool:
-    was, becomes = decimal_digits(lake), decimal_digits(wide)
+    was, becomes = read_decimal_digits(lake), read_decimal_digits(wide)
     if was is not None and becomes is not None:
         return was[1] == becomes[1]
     # Not float to double: Hudi reads an old 0.1 as the double 0.1, the source's cast makes it 0.10000000149011612.

@@ -200,11 +200,11 @@ class Masking:
 AS_NAMED = Masking()
 
 
-def shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[str, str]:
+def list_shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[str, str]:
     """The columns of a comparison of which values are shown whatever their names, each with the reason."""
     moving = agreement.watermark if agreement.incrementing is None else (*agreement.watermark, agreement.incrementing)
     compared = (*agreement.columns, *moving, *agreement.key)
-    return shown_names(
+    return list_shown_names(
         {one.column.name: one.column.lake_name for one in compared},
         key=[one.column.name for one in agreement.key],
         moving=[one.column.name for one in moving],
@@ -212,7 +212,7 @@ def shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[str, 
     )
 
 
-def shown_names(
+def list_shown_names(
     columns: Mapping[str, str], *, key: Collection[str], moving: Collection[str], in_paths: Collection[str]
 ) -> dict[str, str]:
     """The columns of which values are shown whatever their names, each with the reason. `columns`: lake name by source name.
@@ -234,7 +234,7 @@ def shown_names(
     return found
 
 
-def masking_notes(masking: Masking, columns: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:
+def note_masking(masking: Masking, columns: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:
     """What was masked for its name alone, and what could not be; one line each. `columns`: lake name by source name."""
     by_name = [name for name, lake_name in columns.items() if masking.is_left_to_name(name, lake_name)]
     hidden = ", ".join(name for name in by_name if name not in shown)

@@ -49,7 +49,7 @@ def spell_words(parts: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(NULL_WORD if part is None else part or EMPTY_WORD for part in parts)
 
 
-def joint_names(names: Sequence[str], place: int, mixing: KeyMixing) -> Sequence[str]:
+def list_joint_names(names: Sequence[str], place: int, mixing: KeyMixing) -> Sequence[str]:
     """The columns whose joint may not stand in the text at this place of the key.
 
     Of two keys that are one by their joints both hold one; where odd ones are never written it is enough to find the first.
@@ -70,6 +70,8 @@ def is_odd(names: Sequence[str], parts: Sequence[str | None], mixing: KeyMixing)
     if len(names) == 1:
         return parts[0] == ""
     joints = (
-        f",{name}:" in (part or "") for place, part in enumerate(parts) for name in joint_names(names, place, mixing)
+        f",{name}:" in (part or "")
+        for place, part in enumerate(parts)
+        for name in list_joint_names(names, place, mixing)
     )
     return not any(parts) or any(part in (NULL_WORD, EMPTY_WORD) for part in parts) or any(joints)

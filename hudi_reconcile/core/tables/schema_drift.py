@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.result_parts import ChangeKind, SchemaChange
-from hudi_reconcile.core.tables.agreement import Agreement, exclude_fix, is_comparable, lake_digits, list_lake_only
+from hudi_reconcile.core.tables.agreement import Agreement, exclude_fix, is_comparable, list_lake_only, read_lake_digits
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -58,7 +58,7 @@ class Columns:
     dropped: frozenset[str] = frozenset()
 
 
-def changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, ...]:
+def list_changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, ...]:
     """Every difference between the two sides' columns, and every type of the source that changed since the last pull.
 
     `since_utc` is None for what no earlier run saw.
@@ -168,7 +168,7 @@ def compare_with_lake(column: Column, lake_type: str) -> ChangeKind | None:
         wanted = _MOST_STORED_BITS if column.bits == _MOST_STORED_BITS else _LEAST_STORED_BITS
         held = _INTEGER_BITS[lake_type]
         return None if held == column.bits else _compared_sizes(wanted, held)
-    digits = lake_digits(lake_type)
+    digits = read_lake_digits(lake_type)
     if column.kind is Kind.DECIMAL and digits is not None:
         own_scale = column.scale or 0
         return _both_ways(_compared_sizes((column.precision or 0) - own_scale, digits[0] - digits[1]),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.agreement import is_comparable, list_lake_only
-from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, stored_type, widen_type
+from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, choose_stored_type, widen_type
 from hudi_reconcile.core.tables.values import (
     READ_SEQ,
     Checkpoint,
@@ -103,11 +103,11 @@ def evolve(
     changes += [_describe_added(column) for column in new]
     changes += [_describe_dropped(column) for column in gone if column.name not in past.dropped]
     kept = tuple(replace(column, type=types.get(column.name, column.type)) for column in lake.columns)
-    added = tuple(LakeColumn(column.lake_name, stored_type(column)) for column in new)
+    added = tuple(LakeColumn(column.lake_name, choose_stored_type(column)) for column in new)
     return Evolution((*kept, *added), gone, tuple(changes), tuple(refused))
 
 
-def sentence(change: SchemaChange, was: str | None) -> str:
+def describe_change(change: SchemaChange, was: str | None) -> str:
     """What a pull did about a change, for people. `was` is the lake's type before."""
     if change.what == "added":
         return (
@@ -129,7 +129,7 @@ def _ours(partition_by: tuple[PartitionField, ...]) -> frozenset[str]:
 
 def _follow(column: Column, held: LakeColumn, lake: LakeTable) -> SchemaChange | Refused | None:
     """How the lake's column follows; None where it holds the source's values as it is, and be it for being wider."""
-    wanted = stored_type(column)
+    wanted = choose_stored_type(column)
     becomes = widen_type(held.type, wanted)
     if becomes == held.type:
         return None
@@ -149,7 +149,7 @@ def _follow(column: Column, held: LakeColumn, lake: LakeTable) -> SchemaChange |
 
 def _describe_added(column: Column) -> SchemaChange:
     return SchemaChange(
-        "added", "source", column.name, column.declared, stored_type(column), None,
+        "added", "source", column.name, column.declared, choose_stored_type(column), None,
         compared=True, fix="where the source filled old rows: hudi-reconcile sweep, then apply; or pull --full",
         lake_column=column.lake_name,
     )  # fmt: skip

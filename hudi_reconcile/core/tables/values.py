@@ -256,7 +256,7 @@ REPLICA = Note(
 )
 
 
-def replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, str]:
+def choose_replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, str]:
     """The bound in UTC microseconds on a replica, and in words how it was found.
 
     `replayed_micros` is the time of the last transaction that was replayed, None where the replica has replayed all that

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from hudi_reconcile.core.errors import SourceError, UsageError, overlay
+from hudi_reconcile.core.errors import SourceError, UsageError, overlay_options
 from hudi_reconcile.core.source.jdbc import (
     Cell,
     DriverFacts,
@@ -21,7 +21,7 @@ from hudi_reconcile.core.source.jdbc import (
     JdbcTls,
     Relation,
     Reported,
-    jdbc_tls,
+    read_jdbc_tls,
     read_product,
     strip_url,
 )
@@ -180,12 +180,12 @@ class JdbcEngine(Untold):
 
     def jdbc(self) -> JdbcTarget:
         """How Spark reads rows."""
-        return JdbcTarget(self._login.url, overlay(self._login.properties, {"driver": self._login.driver}))
+        return JdbcTarget(self._login.url, overlay_options(self._login.properties, {"driver": self._login.driver}))
 
     def server_facts(self) -> ServerFacts:
         """The server as its driver describes it. TLS is the driver's own matter: known as far as the URL tells."""
         facts = self.database().facts()
-        link = jdbc_tls(self._source.url, self._source.options)
+        link = read_jdbc_tls(self._source.url, self._source.options)
         return ServerFacts(
             product=facts.product,
             version=facts.version,

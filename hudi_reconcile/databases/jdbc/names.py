@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hudi_reconcile.core.errors import UsageError, nearest_name
+from hudi_reconcile.core.errors import UsageError, find_nearest_name
 from hudi_reconcile.core.source.jdbc import DriverFacts, Relation
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".\s]+)')
@@ -100,5 +100,5 @@ def _meant(found: Relation, parts: tuple[NamePart, ...], facts: DriverFacts) -> 
 
 def _hint(part: NamePart, there: Sequence[str]) -> str:
     same = next((one for one in there if one.lower() == part.text.lower()), None)
-    near = same or nearest_name(part.text, there)
+    near = same or find_nearest_name(part.text, there)
     return f' (did you mean "{near}", in quotes?)' if near else ""

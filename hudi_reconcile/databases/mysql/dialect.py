@@ -13,7 +13,7 @@ from typing import Any
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.sweep.segments import KeyRange
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
-from hudi_reconcile.core.tables.values import replica_bound
+from hudi_reconcile.core.tables.values import choose_replica_bound
 from hudi_reconcile.sql import reads
 
 NAME = "mysql"
@@ -281,7 +281,7 @@ def bound(
     of it: the thread that waits for the primary looks like one.
     """
     if is_replica:
-        return min(replica_bound(clock, None), bound(clock, oldest, None, sees_all=sees_all))
+        return min(choose_replica_bound(clock, None), bound(clock, oldest, None, sees_all=sees_all))
     if not sees_all:
         return clock - BLIND_DELAY_MICROS, (
             "database clock minus 5 s: this user cannot see other sessions' transactions; "

@@ -16,7 +16,7 @@ from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
+from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control
 from hudi_reconcile.databases.base import (
     Catalogued,
@@ -121,7 +121,7 @@ class MysqlEngine(ServerEngine):
             is_replica=is_replica,
         )
         if is_replica:
-            bound, why = min((bound, why), replica_bound(clock, told.replayed_micros))
+            bound, why = min((bound, why), choose_replica_bound(clock, told.replayed_micros))
         notes = tuple(note for note in (REPLICA if is_replica else "", told.untold) if note)
         found = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=told.replayed_micros)
         return replace(found, stopped=told.stopped)

@@ -14,7 +14,7 @@ import psycopg
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.proposal import UniqueKey
-from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, replica_bound
+from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control as plane
 from hudi_reconcile.databases.base import (
     Catalogued,
@@ -155,7 +155,7 @@ class PostgresEngine(ServerEngine):
         row = self._plane.one(dialect.MOMENT_QUERY)
         clock, version_bound = row["clock_micros"], dialect.version_bound(row["snapshot"])
         if row["is_replica"]:
-            bound, why = replica_bound(clock, row["replayed_micros"])
+            bound, why = choose_replica_bound(clock, row["replayed_micros"])
             return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,), row["replayed_micros"])
         bound, why = dialect.bound(clock, row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"])
         return Moment(clock, bound, why, row["snapshot"], version_bound)

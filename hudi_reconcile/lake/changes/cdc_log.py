@@ -17,7 +17,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.changes.range import LoggedCommit, span_of_log
+from hudi_reconcile.core.changes.range import LoggedCommit, find_log_span
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
 from hudi_reconcile.lake.reads import read_cdc, redact_failures
 
@@ -25,7 +25,7 @@ _BATCHES = "spark.sql.parquet.enableVectorizedReader"
 
 
 @contextmanager
-def logged_changes(
+def read_logged_changes(
     spark: SparkSession, table: LakeTable, commits: Sequence[LoggedCommit], avro: str, new_rows: DataFrame
 ) -> Iterator[DataFrame | None]:
     """What the commits did by their log: `n`, `op`, `before`, `after`; to be evaluated once, and inside.
@@ -43,7 +43,7 @@ def _changes(
 ) -> DataFrame:
     nothing = F.lit(None).cast(new_rows.schema["row"].dataType)
     new = new_rows.select("n", F.lit("i").alias("op"), nothing.alias("before"), F.col("row").alias("after"))
-    span = span_of_log(commits)
+    span = find_log_span(commits)
     if span is None:
         return new
     places = F.create_map(*[F.lit(part) for one in commits for part in (one.requested, one.n)])

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.changes.file_history import is_no_pattern, link_chains, link_states, list_versions
-from hudi_reconcile.core.changes.queries import UPSERT, soft_delete_condition
+from hudi_reconcile.core.changes.queries import UPSERT, write_soft_delete_condition
 from hudi_reconcile.core.changes.range import (
     Commit,
     Cut,
@@ -32,7 +32,7 @@ from hudi_reconcile.core.changes.range import (
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import GENERATED_KEY, LakeTable
 from hudi_reconcile.lake.bridge import Timeline, has_partial_rows
-from hudi_reconcile.lake.changes.cdc_log import logged_changes
+from hudi_reconcile.lake.changes.cdc_log import read_logged_changes
 from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
 from hudi_reconcile.lake.changes.read_points import (
     Meanwhile,
@@ -47,7 +47,7 @@ from hudi_reconcile.lake.changes.read_points import (
     read_each,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import OPERATION, files_hold_rows, merges_whole_rows, path_tells_values
+from hudi_reconcile.lake.foreign import OPERATION, has_rows_in_files, has_values_in_path, merges_whole_rows
 from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
 from hudi_reconcile.lake.schema import cast_to_newest, list_columns
 from hudi_reconcile.lake.table import build_readable_table, has_table
@@ -99,7 +99,7 @@ class HudiHistory:
         self.table: LakeTable = build_readable_table(self._path, properties, list_columns(now))
         self._merges_whole_rows = merges_whole_rows(self.table.ordering, properties)
         self._names = tuple(column.name for column in self.table.columns)
-        self._gone = [soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
+        self._gone = [write_soft_delete_condition(soft_deletes, self.table)] if soft_deletes else []
         self._is_flagged = dict(now.dtypes).get(_DELETED) == "boolean"
 
     def commits(self) -> tuple[Commit, ...]:
@@ -197,7 +197,7 @@ class HudiHistory:
             yield None
             return
         schema = commits[0].schema or ""  # that of all of them, where their files make chains
-        with logged_changes(self._spark, self.table, counted, schema, new_rows) as found:
+        with read_logged_changes(self._spark, self.table, counted, schema, new_rows) as found:
             yield None if found is None else Frame(found)
 
     def _states(self, commits: Sequence[Commit]) -> ChainedStates | None:
@@ -213,10 +213,10 @@ class HudiHistory:
 
     def _chain_files(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = self._merges_whole_rows and not self._holds_changes and files_hold_rows(self.table)
+        told = self._merges_whole_rows and not self._holds_changes and has_rows_in_files(self.table)
         told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
         chains = link_chains(commits, self._writes) if told and self._is_plain(commits) else None
-        if not chains or not all(path_tells_values(self.table, one.path) for one in list_versions(chains)):
+        if not chains or not all(has_values_in_path(self.table, one.path) for one in list_versions(chains)):
             return None
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 

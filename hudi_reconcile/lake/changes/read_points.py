@@ -22,7 +22,7 @@ from hudi_reconcile.core.changes.range import (
     check_order,
     find_commit_from_the_future,
     find_cut,
-    offset_minutes,
+    infer_offset_minutes,
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.lake.bridge import Timeline, TimelineAction
@@ -165,7 +165,7 @@ class Meanwhile:
                 fix="run the writers with -Duser.timezone=UTC; later ranges are told once such commits are archived",
             )
         done = self.line.list_completed()
-        ahead = [offset_minutes(*one) for one in self._list_files({done[0], done[-1]}, files)]
+        ahead = [infer_offset_minutes(*one) for one in self._list_files({done[0], done[-1]}, files)]
         if any(ahead):
             check_order(list(self._list_files(done, files)))
         return max(ahead, key=abs, default=0)

@@ -8,10 +8,10 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_queries import open_drift
-from hudi_reconcile.report.safe import visible
-from hudi_reconcile.report.words.advice import advice
-from hudi_reconcile.report.words.rules import details, order_rules, select_failed, select_status, select_warned
-from hudi_reconcile.report.words.verdict import drift_rows, reasons, verdict, was_compared
+from hudi_reconcile.report.safe import spell_hidden
+from hudi_reconcile.report.words.advice import advise
+from hudi_reconcile.report.words.rules import list_details, order_rules, select_failed, select_status, select_warned
+from hudi_reconcile.report.words.verdict import count_drift_rows, list_reasons, was_compared, write_verdict
 
 Document = Mapping[str, Any]
 _DASH = "–"  # noqa: RUF001 - nobody looked, which is no 0
@@ -19,15 +19,15 @@ _SIGNS = {"pass": "✅", "waived": "⏸️", "fail": "❌", "error": "⚠️"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 
 
-def summary(run: Document) -> str:
+def write_summary(run: Document) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: verdict, what to do next, one table of tables and one of rules."""
     lines = [f"## hudi-reconcile {run['command']}: {run['outcome']}", ""]
     lines += [text for sentence in run.get("trust", ()) for text in (f"⚠️ **Not checked.** {_plain(sentence)}", "")]
-    lines += [_plain(verdict(run)), ""]
-    step = advice(run)
+    lines += [_plain(write_verdict(run)), ""]
+    step = advise(run)
     lines += [_plain(step.sentence), ""]
     if step.commands:
-        lines += ["```", *map(visible, step.commands), "```", ""]
+        lines += ["```", *map(spell_hidden, step.commands), "```", ""]
     lines += ["| table | outcome | drifted rows | rules |", "|---|---|--:|---|"]
     lines += [
         f"| {_plain(table['name'])} | {table['outcome']} | {_drift(table)} | {_counts(table)} |"
@@ -40,7 +40,7 @@ def summary(run: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def workflow_commands(run: Document) -> Iterator[str]:
+def write_workflow_commands(run: Document) -> Iterator[str]:
     """Workflow commands, one line each. GitHub reads them from stdout and stderr alike."""
     for table in run["tables"]:
         place = table["provenance"].get("rules")
@@ -48,11 +48,11 @@ def workflow_commands(run: Document) -> Iterator[str]:
             level = _level(rule)
             if level:
                 title = f"{table['name']} {rule['id']}: {rule['status']}"
-                yield _command(level, title, "\n".join([rule["what"], *details(rule)]), file=place)
-        own = [] if table["error"] is None and not table["unverified"] else reasons(table)
+                yield _command(level, title, "\n".join([rule["what"], *list_details(rule)]), file=place)
+        own = [] if table["error"] is None and not table["unverified"] else list_reasons(table)
         for why, fix in own:
             yield _command("error", f"{table['name']}: {table['outcome']}", f"{why}\nfix: {fix}" if fix else why)
-        if drift_rows(table):
+        if count_drift_rows(table):
             found = ", ".join(f"{kind} {rows}" for kind, rows in table["findings"].items() if rows)
             is_open = open_drift(table) and table["outcome"] != Outcome.CORRECTED.value
             level, what = ("error", "drift") if is_open else ("notice", "corrected drift")
@@ -68,7 +68,7 @@ def _level(rule: Document) -> str | None:
 
 
 def _rule_row(rule: Document) -> str:
-    more = " ".join(details(rule)) if rule["status"] != "pass" else ""
+    more = " ".join(list_details(rule)) if rule["status"] != "pass" else ""
     warning = " (warning)" if rule["severity"] == "warn" else ""
     return (
         f"| {_SIGNS[rule['status']]} {rule['status']} | {_plain(rule['id'])} | {_plain(rule['what'])}{warning} "
@@ -77,7 +77,7 @@ def _rule_row(rule: Document) -> str:
 
 
 def _drift(table: Document) -> str:
-    return str(drift_rows(table)) if was_compared(table) else _DASH
+    return str(count_drift_rows(table)) if was_compared(table) else _DASH
 
 
 def _counts(table: Document) -> str:
@@ -89,12 +89,12 @@ def _counts(table: Document) -> str:
 
 def _plain(text: str) -> str:
     """Text that Markdown shows as it is, in one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(visible(text.replace("\n", " ")).split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(spell_hidden(text.replace("\n", " ")).split()))
 
 
 def _command(level: str, title: str, message: str, *, file: str | None = None) -> str:
-    shown = "\n".join(visible(line) for line in message.split("\n"))
-    properties = {"file": file, "title": visible(title)}
+    shown = "\n".join(spell_hidden(line) for line in message.split("\n"))
+    properties = {"file": file, "title": spell_hidden(title)}
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
     return f"::{level} {listed}::{_data(shown)}"
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_queries import open_drift
-from hudi_reconcile.report.safe import visible
-from hudi_reconcile.report.words.rules import details, order_rules
-from hudi_reconcile.report.words.verdict import reasons
+from hudi_reconcile.report.safe import spell_hidden
+from hudi_reconcile.report.words.rules import list_details, order_rules
+from hudi_reconcile.report.words.verdict import list_reasons
 
 Document = Mapping[str, Any]
 Ending = Literal["passed", "failure", "error", "skipped"]
@@ -28,7 +28,7 @@ class Case:
     text: str = ""
 
 
-def junit(run: Document) -> str:
+def write_junit(run: Document) -> str:
     """The XML text. A suite has a failure or an error exactly where the table's outcome is not a good one."""
     root = ET.Element("testsuites", {"name": f"hudi-reconcile {run['command']} {run['run_id']}"})
     for table in run["tables"]:
@@ -45,7 +45,7 @@ def _cases(run: Document, table: Document) -> Iterator[Case]:
 
 
 def _work_case(run: Document, table: Document, *, explained: bool) -> Case:
-    why = "\n".join(f"{why}\nfix: {fix}" if fix else why for why, fix in reasons(table))
+    why = "\n".join(f"{why}\nfix: {fix}" if fix else why for why, fix in list_reasons(table))
     drift, name = open_drift(table), f"{run['command']} {table['name']}"
     if table["outcome"] in _GOOD:
         return Case(name, "passed")
@@ -58,7 +58,7 @@ def _work_case(run: Document, table: Document, *, explained: bool) -> Case:
 
 
 def _rule_case(table: Document, rule: Document) -> Case:
-    name, text = f"{rule['id']}: {rule['what']}", "\n".join(details(rule))
+    name, text = f"{rule['id']}: {rule['what']}", "\n".join(list_details(rule))
     match rule["status"]:
         case "error":
             return Case(name, "error", "could not run", text)
@@ -80,13 +80,13 @@ def _add_suite(root: ET.Element, run: Document, table: Document, cases: tuple[Ca
         "skipped": sum(case.ending == "skipped" for case in cases),
     }
     seconds = f"{table['cost']['seconds']:.3f}"
-    about = {"name": visible(table["name"]), "timestamp": run["started_utc"].removesuffix("Z"), "time": seconds}
+    about = {"name": spell_hidden(table["name"]), "timestamp": run["started_utc"].removesuffix("Z"), "time": seconds}
     suite = ET.SubElement(root, "testsuite", {**about, **{name: str(number) for name, number in numbers.items()}})
     for number, case in enumerate(cases):
         took = seconds if number == 0 else "0"
         element = ET.SubElement(
-            suite, "testcase", {"classname": visible(table["name"]), "name": visible(case.name), "time": took}
+            suite, "testcase", {"classname": spell_hidden(table["name"]), "name": spell_hidden(case.name), "time": took}
         )
         if case.ending != "passed":
-            ended = ET.SubElement(element, case.ending, {"message": visible(case.message)})
-            ended.text = "\n".join(visible(line) for line in case.text.split("\n"))
+            ended = ET.SubElement(element, case.ending, {"message": spell_hidden(case.message)})
+            ended.text = "\n".join(spell_hidden(line) for line in case.text.split("\n"))

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from hudi_reconcile import __version__
-from hudi_reconcile.report.safe import visible
-from hudi_reconcile.report.words.verdict import reasons
+from hudi_reconcile.report.safe import spell_hidden
+from hudi_reconcile.report.words.verdict import list_reasons
 
 Document = Mapping[str, Any]
 _SPEC = "https://openlineage.io/spec"
@@ -42,21 +42,21 @@ class Ends:
     zone: str = "UTC"
 
 
-def openlineage(run: Document, namespace: str, ends: Mapping[str, Ends]) -> str:
+def write_openlineage(run: Document, namespace: str, ends: Mapping[str, Ends]) -> str:
     """One JSON line an event. `namespace` is that of the jobs; `ends` are by table."""
     events = (event for table in run["tables"] for event in _events(run, table, namespace, ends[table["name"]]))
     return "".join(json.dumps(event, ensure_ascii=True, allow_nan=False) + "\n" for event in events)
 
 
 def _events(run: Document, table: Document, namespace: str, ends: Ends) -> Iterator[dict[str, Any]]:
-    run_id = str(uuid5(NAMESPACE_URL, f"hudi-reconcile:{run['run_id']}:{visible(table['name'])}"))
+    run_id = str(uuid5(NAMESPACE_URL, f"hudi-reconcile:{run['run_id']}:{spell_hidden(table['name'])}"))
     about = {
         "producer": _PRODUCER,
         "schemaURL": _EVENT,
         "job": {"namespace": namespace, "name": f"{run['command']}.{table['name']}"},
     }
     yield {**about, "eventType": "START", "eventTime": run["started_utc"], "run": {"runId": run_id}}
-    why = "; ".join(visible(one) for one, _ in reasons(table))
+    why = "; ".join(spell_hidden(one) for one, _ in list_reasons(table))
     failed = run["exit_code"] != 0 and table["outcome"] in ("unverified", "refused", "usage", "incomplete")
     facets = (
         {"errorMessage": _facet(_ERROR, message=why or table["outcome"], programmingLanguage="Python")}

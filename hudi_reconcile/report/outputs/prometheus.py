@@ -41,10 +41,10 @@ class MetricsFile:
     before: str = ""
 
 
-def metrics_name(command: str, config: str) -> str:
+def name_metrics(command: str, config: str) -> str:
     """The file's name: of one command and one config, whoever else uses the folder. The last part is a digest of the path.
 
-    >>> metrics_name("run", "/srv/shop/reconcile.yaml")
+    >>> name_metrics("run", "/srv/shop/reconcile.yaml")
     'hudi_reconcile_run_shop_reconcile_f205cb6a.prom'
     """
     *_, folder, file = ["", *config.split("/")]
@@ -53,7 +53,7 @@ def metrics_name(command: str, config: str) -> str:
     return f"{_PREFIX}_{command.replace(' ', '-')}_{shown}_{sha256(config.encode()).hexdigest()[:8]}.prom"
 
 
-def prometheus(run: Document, file: MetricsFile) -> str:
+def write_prometheus(run: Document, file: MetricsFile) -> str:
     """The text of one file; every series carries command and config, so that files of several lie side by side."""
     lines: list[str] = []
     for name, about, samples in _families(run, file.zone):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from hudi_reconcile.core.sweep.coverage import Coverage, coverage_age
-from hudi_reconcile.report.page.drift_profile import Bar, bars, span_text
+from hudi_reconcile.core.sweep.coverage import Coverage, measure_age
+from hudi_reconcile.report.page.drift_profile import Bar, build_bars, write_span
 from hudi_reconcile.report.words.verdict import count_text
 
 _DAY = 86_400
@@ -27,7 +27,7 @@ class AgeView:
 def view_ages(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
     """The ages at the end of a run; what that run compared itself is told apart."""
     now_micros = _micros(ended_utc)
-    found = coverage_age(coverage)
+    found = measure_age(coverage)
     own = sum(one.high - one.low for one in coverage.stretches if one.run_id == run_id)
     counts = [0] * (len(AGES_SECONDS) + 1)
     for one in coverage.stretches:
@@ -37,21 +37,21 @@ def view_ages(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
     told = [("compared by this run", own), *zip(_labels(), counts, strict=True), ("never compared", found.never)]
     if own == found.segments:
         return AgeView(f"All {count_text(found.segments, 'segment')} were compared by this run.", ())
-    return AgeView(_sentence(coverage, now_micros), bars([one for one in told if one[1]]))
+    return AgeView(_sentence(coverage, now_micros), build_bars([one for one in told if one[1]]))
 
 
 def _sentence(coverage: Coverage, now_micros: int) -> str:
-    found = coverage_age(coverage)
+    found = measure_age(coverage)
     never = f"{found.never:,} of {count_text(found.segments, 'segment')} were never compared" if found.never else ""
     if found.oldest_micros is None:
         return f"{never}."
-    oldest = span_text(max(0, now_micros - found.oldest_micros) / 1_000_000)
+    oldest = write_span(max(0, now_micros - found.oldest_micros) / 1_000_000)
     rest = f"the oldest comparison of the {'others' if never else f'{found.segments:,} segments'} is {oldest} old"
     return f"{never}; {rest}." if never else f"{rest[0].upper()}{rest[1:]}."
 
 
 def _labels() -> Sequence[str]:
-    ends = [span_text(end) for end in AGES_SECONDS]
+    ends = [write_span(end) for end in AGES_SECONDS]
     between = [f"{low} to {high} ago" for low, high in pairwise(ends)]
     return [f"less than {ends[0]} ago", *between, f"{ends[-1]} ago or more"]
 

@@ -15,7 +15,7 @@ from typing import Any
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.rules.verdict import difference
 from hudi_reconcile.core.sweep.drift import KINDS, FindingKind
-from hudi_reconcile.report.words.verdict import figure
+from hudi_reconcile.report.words.verdict import write_figure
 
 _MINUS = "\N{MINUS SIGN}"
 
@@ -41,10 +41,10 @@ class Counted:
         if self.explained_high is None:
             return ""
         if self.explained_low is None:
-            return f"{signed_text(self.explained_high)} or less"
+            return f"{write_signed(self.explained_high)} or less"
         if self.explained_low == self.explained_high:
-            return signed_text(self.explained_low)
-        return f"{signed_text(self.explained_low)} to {signed_text(self.explained_high)}"
+            return write_signed(self.explained_low)
+        return f"{write_signed(self.explained_low)} to {write_signed(self.explained_high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class ControlTotals:
         return self.rows.difference
 
 
-def control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
+def build_control_totals(table: Mapping[str, Any]) -> ControlTotals | None:
     """The totals of a table; None where a side was not counted."""
     if table["source"] is None or table["lake"] is None:
         return None
@@ -182,23 +182,23 @@ def _sentence(difference: int, low: int | None, high: int, *, explained: bool) -
     if explained and low == high == 0:
         return "Row counts are equal, and no finding says otherwise."
     if low is None:
-        span = f"a difference of {signed_text(high)} or less"
+        span = f"a difference of {write_signed(high)} or less"
     elif low == high:
-        span = f"a difference of {signed_text(low)}"
+        span = f"a difference of {write_signed(low)}"
     else:
-        span = f"a difference from {signed_text(low)} to {signed_text(high)}"
+        span = f"a difference from {write_signed(low)} to {write_signed(high)}"
     if explained and low is not None and low < high:
-        allowed = f"between {signed_text(low)} and {signed_text(high)}"
+        allowed = f"between {write_signed(low)} and {write_signed(high)}"
         return f"The findings explain it: it must lie {allowed}, as some rows may be missing or only older in the lake."
     if explained:
         return f"The findings explain it: {span}."
-    return f"The findings explain {span}, but it is {signed_text(difference)}: rows are unaccounted for. Sweep again."
+    return f"The findings explain {span}, but it is {write_signed(difference)}: rows are unaccounted for. Sweep again."
 
 
-def signed_text(number: int) -> str:
+def write_signed(number: int) -> str:
     r"""A difference with its sign, as people write it.
 
-    >>> ascii(signed_text(-1200)), signed_text(0), signed_text(3)
+    >>> ascii(write_signed(-1200)), write_signed(0), write_signed(3)
     ("'\\u22121,200'", '0', '+3')
     """
-    return "0" if number == 0 else f"{'+' if number > 0 else _MINUS}{figure(abs(number))}"
+    return "0" if number == 0 else f"{'+' if number > 0 else _MINUS}{write_figure(abs(number))}"

@@ -99,15 +99,15 @@ def view_anatomy(table: Document) -> AnatomyView | None:
         key_map=_key_map(table, found.get("key_map")),
         over_time=time_view(table, found.get("days") or count_days(cells), sum(table["findings"].values())),
         lateness=_lateness(found["lateness"]),
-        columns=bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
+        columns=build_bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
         left_out=f"{count_text(hidden, 'row')} of other days or partitions not shown" if hidden else "",
     )
 
 
-def span_text(seconds: float) -> str:
+def write_span(seconds: float) -> str:
     """A length of time as the config takes one, rounded up to two units.
 
-    >>> span_text(0.2), span_text(61), span_text(3_600), span_text(93_784)
+    >>> write_span(0.2), write_span(61), write_span(3_600), write_span(93_784)
     ('1s', '1m1s', '1h', '1d2h3m4s')
     """
     left = max(1, -int(-seconds // 1))
@@ -118,10 +118,10 @@ def span_text(seconds: float) -> str:
     return "".join(parts)
 
 
-def overlap_text(seconds: float) -> str:
+def write_overlap(seconds: float) -> str:
     """The overlap to set for this lateness: the next whole minute, hour or day, one unit as the config takes it.
 
-    >>> overlap_text(0.2), overlap_text(59), overlap_text(61), overlap_text(7_000), overlap_text(90_000)
+    >>> write_overlap(0.2), write_overlap(59), write_overlap(61), write_overlap(7_000), write_overlap(90_000)
     ('1s', '59s', '2m', '2h', '2d')
     """
     for size, unit in _UNITS:
@@ -158,10 +158,10 @@ def _late(late: Document | None, happened: str, cure: str) -> tuple[str, str]:
 
 
 def _describe_lateness(greatest_seconds: float) -> str:
-    below = f"lie up to {span_text(greatest_seconds)} below the checkpoint:"
+    below = f"lie up to {write_span(greatest_seconds)} below the checkpoint:"
     if greatest_seconds > _LONGEST_OVERLAP_SECONDS:
         return f"{below} more than an overlap should bridge. Sweep regularly."
-    overlap = overlap_text(greatest_seconds)
+    overlap = write_overlap(greatest_seconds)
     return f"{below} pull.overlap: {overlap} would have brought them, reading that much again in every pull."
 
 
@@ -199,7 +199,7 @@ def _key_map(table: Document, found: Document | None) -> KeyMapView | None:
 def _lateness(late: Document | None) -> tuple[LateBar, ...]:
     if not late or not sum(late["rows"]):
         return ()
-    ends = [span_text(end) for end in LATENESS_SECONDS]
+    ends = [write_span(end) for end in LATENESS_SECONDS]
     labels = [
         f"less than {ends[0]}",
         *(f"{low} to {high}" for low, high in pairwise(ends)),
@@ -207,7 +207,7 @@ def _lateness(late: Document | None) -> tuple[LateBar, ...]:
     ]
     filled = [place for place, rows in enumerate(late["rows"]) if rows]
     shown = slice(filled[0], filled[-1] + 1)
-    told = bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
+    told = build_bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
     overlaps = [_caught(place, late) for place in range(len(labels))[shown]]
     return tuple(LateBar(bar, overlap) for bar, overlap in zip(told, overlaps, strict=True))
 
@@ -218,11 +218,11 @@ def _caught(place: int, late: Document) -> str:
     is_all = rows == sum(late["rows"])
     if (greatest if is_all else LATENESS_SECONDS[place]) > _LONGEST_OVERLAP_SECONDS:
         return "more than an overlap should bridge"
-    overlap = overlap_text(greatest) if is_all else span_text(LATENESS_SECONDS[place])
+    overlap = write_overlap(greatest) if is_all else write_span(LATENESS_SECONDS[place])
     return f"{overlap} brings {rows:,}"
 
 
-def bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
+def build_bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
     """A small chart: one bar a pair, in their order."""
     most = max((rows for _, rows in pairs), default=0) or 1
     return tuple(Bar(label, rows, 100 * rows / most) for label, rows in pairs)

@@ -19,7 +19,7 @@ class Fact:
     code: bool = False
 
 
-def facts(document: Mapping[str, Any], *, prefix: str = "") -> Iterator[Fact]:
+def list_facts(document: Mapping[str, Any], *, prefix: str = "") -> Iterator[Fact]:
     """The leaves of a document in its order; lists of texts are numbered, empty values left out."""
     for name, value in document.items():
         yield from _facts(f"{prefix}{name}", value)
@@ -41,7 +41,7 @@ def _facts(path: str, value: Any) -> Iterator[Fact]:
     if value is None or value in ("", [], {}):
         return
     if isinstance(value, Mapping):
-        yield from facts(value, prefix=f"{path}/")
+        yield from list_facts(value, prefix=f"{path}/")
     elif isinstance(value, (list, tuple)):
         value = [
             "\n".join(f"{name} {part}" for name, part in item.items()) if isinstance(item, Mapping) else item

@@ -1,6 +1,6 @@
 """Renders the HTML pages and the body of a mail: one file each, no network, no script needed. Pure: documents in, text out.
 
-Everything from documents passes through `visible` and is escaped by the template engine; the content security policy allows
+Everything from documents passes through `spell_hidden` and is escaped by the template engine; the content security policy allows
 our own style sheet and script by their hashes and nothing else, so that a value that did slip through could do nothing. The
 script only filters, sorts and copies.
 """
@@ -19,23 +19,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from hudi_reconcile import __version__
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.result_queries import open_rules
-from hudi_reconcile.report.page.control_totals import signed_text
+from hudi_reconcile.report.page.control_totals import write_signed
 from hudi_reconcile.report.page.sections import Kept
 from hudi_reconcile.report.page.trend import Index
 from hudi_reconcile.report.page.view import Number, build_page, list_numbers
-from hudi_reconcile.report.safe import visible
-from hudi_reconcile.report.words.advice import Advice, advice, command_prefix
+from hudi_reconcile.report.safe import spell_hidden
+from hudi_reconcile.report.words.advice import Advice, advise, write_command_prefix
 from hudi_reconcile.report.words.rules import open_rules_text
 from hudi_reconcile.report.words.verdict import (
     choose_tone,
+    count_drift_rows,
     count_text,
-    drift_rows,
-    figure,
-    reasons,
-    verdict,
+    list_reasons,
     was_compared,
+    write_figure,
+    write_verdict,
 )
 
 Document = Mapping[str, Any]
@@ -46,7 +46,9 @@ def render_report(run: Document, kept: Kept) -> str:
 
     The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.
     """
-    return _template("report.html").render(page=build_page(run, kept), tool=command_prefix(run), **_inline_sources())
+    return _template("report.html").render(
+        page=build_page(run, kept), tool=write_command_prefix(run), **_inline_sources()
+    )
 
 
 def render_index(index: Index, base: str) -> str:
@@ -79,8 +81,8 @@ def _environment() -> Environment:
         finalize=_show_value,
     )
     environment.filters |= {
-        "figure": figure,
-        "signed": signed_text,
+        "figure": write_figure,
+        "signed": write_signed,
         "counted": count_text,
         "lines": _lines,
         "breakable": _breakable,
@@ -100,7 +102,7 @@ def _source(name: str) -> str:
 
 
 def _show_value(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return spell_hidden(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _breakable(word: str) -> Markup:
@@ -110,7 +112,7 @@ def _breakable(word: str) -> Markup:
 
 def _lines(text: str) -> Markup:
     """Text whose line ends stay, all else visible and escaped."""
-    return Markup("\n").join(escape(visible(line)) for line in text.split("\n"))
+    return Markup("\n").join(escape(spell_hidden(line)) for line in text.split("\n"))
 
 
 # Text on ground, 4.5 : 1 and more: most mail readers know neither variables nor dark mode.
@@ -160,15 +162,15 @@ class Mail:
 def build_mail(run: Document, guards: Mapping[str, Any]) -> Mail:
     """The body for a run; `guards` are those of its plans, by table. Tables worst first; what has no room is counted."""
     tables = sorted(run["tables"], key=_worst_first)
-    why = [(table["name"], what, fix) for table in tables for what, fix in reasons(table)]
+    why = [(table["name"], what, fix) for table in tables for what, fix in list_reasons(table)]
     ink, ground = COLOURS[choose_tone(run["outcome"])]
     return Mail(
         run=run,
         trust=tuple(run.get("trust", ())),
         ink=ink,
         ground=ground,
-        verdict=verdict(run),
-        advice=advice(run, guards=guards),
+        verdict=write_verdict(run),
+        advice=advise(run, guards=guards),
         numbers=list_numbers(run),
         tables=tuple(map(_table, tables[:MOST_TABLES])),
         more_tables=max(0, len(tables) - MOST_TABLES),
@@ -178,12 +180,12 @@ def build_mail(run: Document, guards: Mapping[str, Any]) -> Mail:
 
 
 def _worst_first(table: Document) -> tuple[int, int, str]:
-    graver = sum(gravest_outcome([one, Outcome(table["outcome"])]) is one for one in Outcome)
-    return graver, -drift_rows(table), table["name"]
+    graver = sum(find_gravest([one, Outcome(table["outcome"])]) is one for one in Outcome)
+    return graver, -count_drift_rows(table), table["name"]
 
 
 def _table(table: Document) -> MailTable:
     ink, ground = COLOURS[choose_tone(table["outcome"])]
-    drift = drift_rows(table) if was_compared(table) else None
+    drift = count_drift_rows(table) if was_compared(table) else None
     rules = open_rules_text(open_rules(table), table["outcome"])
     return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"], rules)

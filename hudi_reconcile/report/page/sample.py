@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from hudi_reconcile.core.tables.values import READ_SEQ
-from hudi_reconcile.report.safe import key_text, value_text
+from hudi_reconcile.report.safe import write_key, write_value
 from hudi_reconcile.report.words.verdict import count_text
 
 CellKind = Literal["value", "null", "empty", "masked"]
@@ -70,7 +70,7 @@ def show_finding(finding: Mapping[str, Any]) -> ShownFinding:
     where = lake or {}
     return ShownFinding(
         kind=finding["kind"],
-        key=key_text(finding["key"]),
+        key=write_key(finding["key"]),
         action=finding["action"],
         columns=(*shown, *_watermark(source, lake)),
         hidden_columns=max(0, len(names) - MAX_COLUMNS),
@@ -89,10 +89,10 @@ def _columns_of_one_side(source: Any, lake: Any, key: Iterable[str]) -> list[str
 
 def _compare_cells(name: str, source: Any, lake: Any) -> ShownColumn:
     cells = (_cell(source, name), _cell(lake, name))
-    return ShownColumn(name, *marked_cells(*cells), note=_note(name, source, lake, cells))
+    return ShownColumn(name, *mark_cells(*cells), note=_note(name, source, lake, cells))
 
 
-def marked_cells(left: ValueCell | None, right: ValueCell | None) -> tuple[ValueCell | None, ValueCell | None]:
+def mark_cells(left: ValueCell | None, right: ValueCell | None) -> tuple[ValueCell | None, ValueCell | None]:
     """Both cells, with what differs between their texts marked."""
     if left is None or right is None or left.kind != "value" or right.kind != "value":
         return left, right
@@ -106,14 +106,14 @@ def _cell(side: Any, name: str) -> ValueCell | None:
     values = side.get("values") or {}
     if name not in values:
         return ValueCell("masked", "not shown")
-    return value_cell(values[name])
+    return build_cell(values[name])
 
 
-def value_cell(value: Any) -> ValueCell:
+def build_cell(value: Any) -> ValueCell:
     """A JSON value as a cell."""
     if value is None:
         return ValueCell("null", "NULL")
-    return ValueCell("value", value_text(value)) if value != "" else ValueCell("empty", "empty text")
+    return ValueCell("value", write_value(value)) if value != "" else ValueCell("empty", "empty text")
 
 
 def _note(name: str, source: Any, lake: Any, cells: tuple[ValueCell | None, ValueCell | None]) -> str:
@@ -135,7 +135,7 @@ def _note(name: str, source: Any, lake: Any, cells: tuple[ValueCell | None, Valu
 def _watermark(source: Any, lake: Any) -> tuple[ShownColumn, ...]:
     if not any(side and side.get("watermark") for side in (source, lake)):
         return ()
-    left, right = (None if side is None else value_cell(side.get("watermark")) for side in (source, lake))
+    left, right = (None if side is None else build_cell(side.get("watermark")) for side in (source, lake))
     return (ShownColumn("Watermark", left, right, is_watermark=True),)
 
 
@@ -223,7 +223,7 @@ class CorrectedView:
     untold: str = ""
 
 
-def corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | None:
+def build_corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | None:
     """The view of one table; None where the lake was not asked."""
     if document is None:
         return None
@@ -255,11 +255,11 @@ def _show_change(change: Mapping[str, Any]) -> ShownChange:
     correction = change["correction"] or {}
     return ShownChange(
         op=_OPS[change["op"]],
-        key=key_text(change["key"]),
+        key=write_key(change["key"]),
         kind=correction.get("kind") or "",
         instant=change["instant"],
         columns=tuple(
-            ChangedColumn(name, *marked_cells(_version_cell(before, name), _version_cell(after, name)))
+            ChangedColumn(name, *mark_cells(_version_cell(before, name), _version_cell(after, name)))
             for name in names[:MAX_COLUMNS]
         ),
         hidden_columns=max(0, len(names) - MAX_COLUMNS),
@@ -267,4 +267,4 @@ def _show_change(change: Mapping[str, Any]) -> ShownChange:
 
 
 def _version_cell(row: Mapping[str, Any] | None, name: str) -> ValueCell | None:
-    return None if row is None else value_cell(row[name])
+    return None if row is None else build_cell(row[name])

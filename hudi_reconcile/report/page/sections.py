@@ -14,14 +14,14 @@ from typing import Any, Final
 from hudi_reconcile.core.sweep.coverage import Coverage
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.report.page.age import AgeView, view_ages
-from hudi_reconcile.report.page.control_totals import control_totals
+from hudi_reconcile.report.page.control_totals import build_control_totals
 from hudi_reconcile.report.page.drift_profile import view_anatomy
-from hudi_reconcile.report.page.facts import Fact, facts
-from hudi_reconcile.report.page.sample import ShownFinding, corrected_view, show_finding
+from hudi_reconcile.report.page.facts import Fact, list_facts
+from hudi_reconcile.report.page.sample import ShownFinding, build_corrected_view, show_finding
 from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, Trend, build_history_line, build_trend
-from hudi_reconcile.report.words.rules import details, order_rules, rule_counts
+from hudi_reconcile.report.words.rules import describe_rule_counts, list_details, order_rules
 from hudi_reconcile.report.words.scope import list_not_compared, view_rest
-from hudi_reconcile.report.words.verdict import drift_rows, figure, reasons
+from hudi_reconcile.report.words.verdict import count_drift_rows, list_reasons, write_figure
 
 Document = Mapping[str, Any]
 _RULE_TONES = {"pass": "good", "waived": "mended", "fail": "warn", "error": "bad"}
@@ -115,13 +115,13 @@ def _kind_rows(counts: Mapping[str, int], kinds: Sequence[str]) -> tuple[KindRow
 
 def _findings(subject: Subject) -> tuple[tuple[ShownFinding, ...], str] | None:
     sample = tuple(map(show_finding, subject.kept.samples.get(subject.name, ())))
-    listed = drift_rows(subject.table) and subject.findings_run
+    listed = count_drift_rows(subject.table) and subject.findings_run
     return (sample, subject.findings_run) if sample or listed else None
 
 
 def _rules(subject: Subject) -> tuple[tuple[RuleView, ...], str] | None:
     found = tuple(map(_rule, order_rules(subject.table)))
-    return (found, rule_counts(subject.table)) if found else None
+    return (found, describe_rule_counts(subject.table)) if found else None
 
 
 def _rule(rule: Document) -> RuleView:
@@ -135,7 +135,7 @@ def _rule(rule: Document) -> RuleView:
         what=rule["what"],
         failed_rows=rule["failed_rows"],
         allow=rule["allow"],
-        details=tuple(details(rule)),
+        details=tuple(list_details(rule)),
         sample=sample,
         more_rows=max(0, keys["rows"] - len(sample)),
     )
@@ -186,7 +186,7 @@ def _provenance(table: Document, plan: Document | None) -> tuple[Fact, ...]:
         "Key": plan and ", ".join(plan["key"]),
     }
     known = [Fact(label, str(value), code=True) for label, value in named.items() if value]
-    return (*known, *facts(table["segments"], prefix="segments/"), *facts(table["provenance"]))
+    return (*known, *list_facts(table["segments"], prefix="segments/"), *list_facts(table["provenance"]))
 
 
 def _cost(cost: Document) -> tuple[Fact, ...]:
@@ -196,16 +196,16 @@ def _cost(cost: Document) -> tuple[Fact, ...]:
         Fact("Time", f"{cost['seconds']:,.1f} s"),
         *parts,
         Fact("Spark's start, not counted in", f"{cost['session_seconds']:,.1f} s"),
-        Fact("Statements sent to the source", figure(cost["source_statements"])),
-        Fact("Rows fetched from the source", figure(cost["source_rows_fetched"])),
-        *([] if size is None else [Fact("Bytes of them, by the catalog's row width", figure(size))]),
+        Fact("Statements sent to the source", write_figure(cost["source_statements"])),
+        Fact("Rows fetched from the source", write_figure(cost["source_rows_fetched"])),
+        *([] if size is None else [Fact("Bytes of them, by the catalog's row width", write_figure(size))]),
         Fact("Lake files read", _lake_files(cost)),
     )
 
 
 def _lake_files(cost: Document) -> str:
     """Results from before the files were counted have 0, which says nothing."""
-    files = figure(cost["lake_files_read"])
+    files = write_figure(cost["lake_files_read"])
     if cost.get("lake_files_counted", False):
         return files
     rest = "and those that Hudi read in order to write, which are not counted"
@@ -214,9 +214,9 @@ def _lake_files(cost: Document) -> str:
 
 # In the order of the page.
 SECTIONS: Final[Mapping[str, Callable[[Subject], Any]]] = {
-    "reasons": lambda subject: tuple(reasons(subject.table)),
+    "reasons": lambda subject: tuple(list_reasons(subject.table)),
     "pull": lambda subject: subject.table.get("pull"),
-    "totals": lambda subject: control_totals(subject.table),
+    "totals": lambda subject: build_control_totals(subject.table),
     "kinds": _kinds,
     "anatomy": lambda subject: view_anatomy(subject.table),
     "findings": _findings,
@@ -224,7 +224,7 @@ SECTIONS: Final[Mapping[str, Callable[[Subject], Any]]] = {
     "plan": _plan,
     "corrections": _corrections,
     "left": lambda subject: view_rest(subject.run, subject.table, subject.kept.left.get(subject.name, ())),
-    "corrected": lambda subject: corrected_view(subject.kept.corrected.get(subject.name)),
+    "corrected": lambda subject: build_corrected_view(subject.kept.corrected.get(subject.name)),
     "trend": _trend,
     "not_compared": lambda subject: list_not_compared(subject.run, subject.table),
     "notes": _notes,

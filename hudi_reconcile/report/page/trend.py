@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_queries import open_rules
 from hudi_reconcile.report.words.rules import open_rules_text
-from hudi_reconcile.report.words.verdict import choose_tone, count_text, coverage_text
+from hudi_reconcile.report.words.verdict import choose_tone, count_text, describe_coverage
 
 Document = Mapping[str, Any]
 
@@ -98,7 +98,7 @@ def build_history_line(run: Document) -> dict[str, Any]:
     return {**{name: run[name] for name in told}, "tables": tables}
 
 
-def written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
+def count_written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
     """The corrections that these runs of a table wrote. Of the plan also those that a killed apply wrote, which has no result.
 
     Each apply of a plan says what earlier ones of it wrote; of another plan that may be told with an older comparison.
@@ -117,7 +117,7 @@ def _points(table: str, past: Iterable[Document]) -> list[Point]:
     since: list[Document] = []
     for run, one in _select_table(table, past):
         if run["command"] in COMPARING_COMMANDS:
-            found.append(_point(run, one, written_rows([one, *since], one["plan_id"])))
+            found.append(_point(run, one, count_written_rows([one, *since], one["plan_id"])))
             since = []
             if len(found) == MOST_POINTS:
                 break
@@ -138,7 +138,7 @@ def _whole(coverage: Document | None) -> str:
 def _point(run: Document, one: Document, written: int) -> Point:
     coverage = one["coverage"]
     was_compared = one["whole"] or coverage is not None
-    part = coverage_text(coverage) or ("in part" if was_compared else NOTHING)
+    part = describe_coverage(coverage) or ("in part" if was_compared else NOTHING)
     return Point(
         run_id=run["run_id"],
         ended_utc=run["ended_utc"],
@@ -285,11 +285,11 @@ def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
         said += [newest["undo"], Outcome.DRIFT]
     if compared is None:
         graver = [one for one in said if one.exit_code]
-        return gravest_outcome(graver).value if graver else NEVER
+        return find_gravest(graver).value if graver else NEVER
     found = Outcome(compared[1]["outcome"])
     said += [] if _is_settled(newer, compared[1]) else [found]
     counting = [one for one in said if one not in (Outcome.PULLED, Outcome.APPROVED)]
-    return gravest_outcome(counting).value
+    return find_gravest(counting).value
 
 
 def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
@@ -303,7 +303,7 @@ def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
         return False
     if compared["open_rules"] and not any(run["command"] == "check" for run, _ in newer):
         return False
-    return written_rows(applies, compared["plan_id"]) >= found and not Outcome(applies[0]["outcome"]).exit_code
+    return count_written_rows(applies, compared["plan_id"]) >= found and not Outcome(applies[0]["outcome"]).exit_code
 
 
 def _summary(tables: Sequence[TableStanding]) -> str:

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.report.page.facts import Fact, facts
+from hudi_reconcile.report.page.facts import Fact, list_facts
 from hudi_reconcile.report.page.sections import Kept, Subject, build_sections
-from hudi_reconcile.report.words.advice import Advice, advice
+from hudi_reconcile.report.words.advice import Advice, advise
 from hudi_reconcile.report.words.rules import select_failed, select_status, select_warned
 from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, list_not_compared
 from hudi_reconcile.report.words.verdict import (
     choose_tone,
+    count_drift_rows,
     count_text,
-    coverage_text,
-    drift_rows,
-    verdict,
+    describe_coverage,
     was_compared,
+    write_verdict,
 )
 
 Document = Mapping[str, Any]
@@ -63,11 +63,11 @@ def build_page(run: Document, kept: Kept) -> ReportPage:
         run=run,
         trust=tuple(run.get("trust", ())),
         tone=choose_tone(run["outcome"]),
-        verdict=verdict(run),
-        advice=advice(run, guards=guards),
+        verdict=write_verdict(run),
+        advice=advise(run, guards=guards),
         numbers=list_numbers(run),
         tables=tuple(_table(Subject(run, table, kept), number) for number, table in enumerate(run["tables"], start=1)),
-        provenance=tuple(facts(run.get("provenance", {}))),
+        provenance=tuple(list_facts(run.get("provenance", {}))),
     )
 
 
@@ -79,7 +79,7 @@ def _table(subject: Subject, number: int) -> TableView:
         outcome=table["outcome"],
         tone=choose_tone(table["outcome"]),
         document=table,
-        drift=drift_rows(table),
+        drift=count_drift_rows(table),
         is_compared=was_compared(table),
         left_out=count_left_out(subject.run, [table]).value,
         sections=tuple(build_sections(subject)),
@@ -113,11 +113,11 @@ def list_numbers(run: Document) -> tuple[Number, ...]:
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
-    part = "only what was compared" if any(coverage_text(table.get("coverage")) for table in tables) else ""
+    part = "only what was compared" if any(describe_coverage(table.get("coverage")) for table in tables) else ""
     return (
         Number("Rows in the source", _total(tables, "source"), part),
         Number("Rows in the lake", _total(tables, "lake"), part),
-        Number("Drifted rows", f"{sum(map(drift_rows, tables)):,}"),
+        Number("Drifted rows", f"{sum(map(count_drift_rows, tables)):,}"),
         Number(
             "Corrections written",
             f"{sum(one['applied'] for one in done):,}",

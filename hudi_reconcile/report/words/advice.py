@@ -9,9 +9,9 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import NOT_ASKED, STILL_DONE
-from hudi_reconcile.core.result_queries import add_config, is_wholly_corrected, open_drift, tool_command
+from hudi_reconcile.core.result_queries import add_config, is_wholly_corrected, open_drift, write_tool_command
 from hudi_reconcile.report.words.rules import select_status
-from hudi_reconcile.report.words.verdict import count_text, has_gaps, list_text, reasons
+from hudi_reconcile.report.words.verdict import count_text, has_gaps, list_reasons, list_text
 
 Document = Mapping[str, Any]
 
@@ -24,11 +24,11 @@ class Advice:
     commands: tuple[str, ...] = ()
 
 
-def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = None) -> Advice:
+def advise(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = None) -> Advice:
     """What to do next. `guards` are those of the plans by table, where they tell more than the result's."""
     outcome = Outcome(run["outcome"])
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
-    tool = command_prefix(run)
+    tool = write_command_prefix(run)
     match outcome:
         case Outcome.CLEAN | Outcome.CORRECTED if run["command"] != "undo" and not any(map(has_gaps, concerned)):
             return Advice("Nothing to do.")
@@ -48,7 +48,7 @@ def advice(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
 
 
 def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
-    tool = command_prefix(run)
+    tool = write_command_prefix(run)
     words, look = _advise_on_held(run, tables)
     anew = (f"{tool} sweep{_choice(run, tables)}", f"{tool} plan latest")
     if all(map(_same_plan_does, tables)):
@@ -63,7 +63,7 @@ def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
 
 def _same_applies(run: Document, tables: Sequence[Document]) -> tuple[str, ...]:
     runs = dict.fromkeys(shlex.quote(table["uncorrected"]["plan_run"]) for table in tables)
-    return tuple(f"{command_prefix(run)} apply {one}{_tables(run, tables)}" for one in runs)
+    return tuple(f"{write_command_prefix(run)} apply {one}{_tables(run, tables)}" for one in runs)
 
 
 def _is_left_out(table: Document) -> bool:
@@ -80,9 +80,9 @@ def _same_plan_does(table: Document) -> bool:
     return set(left["by_reason"]) <= STILL_DONE and 0 < left["rows"] >= sum(table["findings"].values())
 
 
-def command_prefix(run: Document) -> str:
+def write_command_prefix(run: Document) -> str:
     """The tool's name with the config file of the run, where that is not the default, and its profile."""
-    return tool_command(*read_config_names(run))
+    return write_tool_command(*read_config_names(run))
 
 
 def read_config_names(run: Document) -> tuple[str | None, str | None]:
@@ -98,7 +98,7 @@ def _config_first(run: Document) -> tuple[str, ...]:
 
 
 def _rule_advice(run: Document, tables: Sequence[Document]) -> Advice:
-    tool, which = command_prefix(run), _choice(run, tables)
+    tool, which = write_command_prefix(run), _choice(run, tables)
     if {rule["check"] for rule in select_status(tables, "fail")} & {"drift", "total"}:
         return Advice(
             "Source and lake differ: compare, then look at the plan:", (f"{tool} sweep{which}", f"{tool} plan latest")
@@ -108,7 +108,7 @@ def _rule_advice(run: Document, tables: Sequence[Document]) -> Advice:
 
 
 def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str, Sequence[Document]]) -> Advice:
-    tool, run_id = command_prefix(run), shlex.quote(run["run_id"])
+    tool, run_id = write_command_prefix(run), shlex.quote(run["run_id"])
     look = f"{tool} plan {run_id}"
     said, free = [], []
     for table in tables:
@@ -143,15 +143,15 @@ def _waits_for_word(table: Document) -> bool:
 
 
 def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
-    fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in reasons(table) if fix]
+    fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in list_reasons(table) if fix]
     rest = [
         one for one in run["tables"] if one["outcome"] == Outcome.DRIFT.value and open_drift(one) and _has_plan(one)
     ]
-    plan = (f"{command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
+    plan = (f"{write_command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
     look_at = f"look at the plan of {list_text([table['name'] for table in rest])}:" if rest else ""
     again = f"{_write_same_command(run, tables)}{_budget(tables)}"
     if run["command"] == "apply":
-        again = f"{command_prefix(run)} sweep{_choice(run, tables)}"
+        again = f"{write_command_prefix(run)} sweep{_choice(run, tables)}"
     if not fixes:
         return Advice(f"See the reasons below, then run again{f', and {look_at}' if rest else ':'}", (again, *plan))
     if run["outcome"] == Outcome.REFUSED.value:
@@ -172,9 +172,7 @@ def _advise_on_held(run: Document, tables: Sequence[Document]) -> tuple[str, tup
     words = (
         f"; {count_text(rows, 'row was', 'rows were')} held back: correct {'it' if rows == 1 else 'them'} at the source"
     )
-    listing = (
-        f"{command_prefix(run)} findings {shlex.quote(run['run_id'])}{_tables(run, held)} --uncorrected --reason held"
-    )
+    listing = f"{write_command_prefix(run)} findings {shlex.quote(run['run_id'])}{_tables(run, held)} --uncorrected --reason held"
     return f"{words}, or waive the rule", (listing,)
 
 
@@ -190,7 +188,7 @@ def _budget(tables: Sequence[Document]) -> str:
 
 def _write_same_command(run: Document, tables: Sequence[Document]) -> str:
     """The same command on these tables, with the options that it was given."""
-    return f"{command_prefix(run)} {run['command']}{_choice(run, tables)}{_arguments(run, 'options')}"
+    return f"{write_command_prefix(run)} {run['command']}{_choice(run, tables)}{_arguments(run, 'options')}"
 
 
 def _choice(run: Document, tables: Sequence[Document]) -> str:

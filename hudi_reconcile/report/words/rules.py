@@ -34,10 +34,10 @@ def select_warned(tables: Sequence[Document]) -> list[Document]:
     return [rule for table in tables for rule in select_status([table], "fail") if _is_warning(table, rule)]
 
 
-def rule_counts(table: Document) -> str:
+def describe_rule_counts(table: Document) -> str:
     """How the rules of a table ended, in numbers.
 
-    >>> rule_counts({"rules": [{"status": "pass", "severity": "warn"}, {"status": "fail", "severity": "warn"}]})
+    >>> describe_rule_counts({"rules": [{"status": "pass", "severity": "warn"}, {"status": "fail", "severity": "warn"}]})
     '2: 1 failed as a warning, 1 passed'
     """
     told = []
@@ -49,7 +49,7 @@ def rule_counts(table: Document) -> str:
     return f"{len(order_rules(table)):,}: {', '.join(told)}"
 
 
-def rules_sentence(tables: Sequence[Document]) -> str:
+def describe_rules(tables: Sequence[Document]) -> str:
     """All rules of these tables in one sentence; empty where they have none."""
     rules = [rule for table in tables for rule in order_rules(table)]
     if not rules:
@@ -80,20 +80,20 @@ def open_rules_text(number: int, outcome: str) -> str:
     return f"{number:,} rule{'s' * (number != 1)} {what}" if number else ""
 
 
-def rule_lines(table: Document) -> Iterator[tuple[str, str]]:
+def list_rule_lines(table: Document) -> Iterator[tuple[str, str]]:
     """Label and text for each line about a table's rules; nothing where it has none. Rules that passed are counted only."""
     if not table.get("rules"):
         return
-    yield "rules", rule_counts(table)
+    yield "rules", describe_rule_counts(table)
     for rule in order_rules(table):
         if rule["status"] == "pass":
             continue
         yield rule["status"].upper(), f"{rule['id']}: {rule['what']}{_rows(rule)}{_warning(rule)}"
-        for text in details(rule):
+        for text in list_details(rule):
             yield "", text
 
 
-def details(rule: Document) -> list[str]:
+def list_details(rule: Document) -> list[str]:
     """What else to know of a rule that did not pass, one line each."""
     found = [rule["why"]] if rule["why"] else []
     found += list(rule["notes"])
@@ -107,7 +107,7 @@ def details(rule: Document) -> list[str]:
     return found
 
 
-def rule_errors(table: Document) -> list[tuple[str, str]]:
+def list_rule_errors(table: Document) -> list[tuple[str, str]]:
     """Why rules could not run, each with its fix; without those that only repeat the table's own error."""
     own = table["error"]["message"] if table["error"] else None
     errors = [rule for rule in order_rules(table) if rule["status"] == "error" and rule["why"] != own]

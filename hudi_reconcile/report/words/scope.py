@@ -9,9 +9,9 @@ from typing import Any
 
 from hudi_reconcile.core.plan.apply_outcome import REASONS, WHOLE
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.report.safe import key_text, visible
-from hudi_reconcile.report.words.advice import command_prefix
-from hudi_reconcile.report.words.verdict import count_drift_after_apply, count_text, coverage_text, proven_text
+from hudi_reconcile.report.safe import spell_hidden, write_key
+from hudi_reconcile.report.words.advice import write_command_prefix
+from hudi_reconcile.report.words.verdict import count_drift_after_apply, count_text, describe_coverage, describe_proven
 
 Document = Mapping[str, Any]
 NOTHING_LEFT_OUT = "Nothing: every row of both sides and every column was compared."
@@ -26,7 +26,7 @@ def list_not_compared(run: Document, table: Document) -> tuple[str, ...]:
     return (NOTHING_LEFT_OUT,) if is_whole_comparison(table) else (_untold(run),)
 
 
-def scope_lines(table: Document) -> list[str]:
+def list_scope_lines(table: Document) -> list[str]:
     """How the columns of both sides came apart, and what was compared on fewer digits: one line each, none when alike.
 
     Results of earlier versions do not say.
@@ -42,9 +42,9 @@ def _lines(run: Document, table: Document) -> Iterator[str]:
         yield _untold(run)
     yield from (f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"])
     coverage: Document = table.get("coverage") or {}
-    if part := coverage_text(coverage or None):
+    if part := describe_coverage(coverage or None):
         yield f"The rest of the table: {part}."
-    if carried := proven_text(coverage or None):
+    if carried := describe_proven(coverage or None):
         yield f"{carried}."
     for field, side in _SIDES:
         if coverage.get(field):
@@ -55,7 +55,7 @@ def _lines(run: Document, table: Document) -> Iterator[str]:
         f"column {name}: differences up to {most} are not counted (compare.tolerance)"
         for name, most in compare.get("tolerance", {}).items()
     )
-    yield from scope_lines(table)
+    yield from list_scope_lines(table)
 
 
 def _untold(run: Document) -> str:
@@ -121,14 +121,14 @@ def view_rest(run: Document, table: Document, sample: Sequence[Document] = ()) -
         sentence=f"{count_text(left['rows'], 'planned row')} not corrected{by}: {told}{why}",
         reasons=tuple((reason, REASONS[reason]) for reason, _ in by_reason if reason in REASONS),
         rows=tuple(
-            LeftRow(key_text(one["key"]), one["action"], one["reason"], ", ".join(map(visible, one["rules"])))
+            LeftRow(write_key(one["key"]), one["action"], one["reason"], ", ".join(map(spell_hidden, one["rules"])))
             for one in sample
         ),
         command=_command(run, table),
     )
 
 
-def unlisted_reasons(run: Document, table: Document) -> list[str]:
+def explain_unlisted(run: Document, table: Document) -> list[str]:
     """Why not every row that differs is in the list of what was left, and how to see such rows; none where all are in it."""
     left, again = table["uncorrected"], count_drift_after_apply(table)
     found = []
@@ -139,7 +139,7 @@ def unlisted_reasons(run: Document, table: Document) -> list[str]:
     if again:
         found.append(
             f"{count_text(again, 'row')} still differed when the touched segments were compared again; those that the plan does "
-            f"not hold are listed by a new sweep: {command_prefix(run)} sweep -t {shlex.quote(table['name'])}"
+            f"not hold are listed by a new sweep: {write_command_prefix(run)} sweep -t {shlex.quote(table['name'])}"
         )
     return found
 
@@ -152,5 +152,9 @@ def _command(run: Document, table: Document) -> str:
     left = table["uncorrected"]
     which = f" -t {shlex.quote(table['name'])}" if len(run["tables"]) > 1 else ""
     if _is_whole(left):
-        return f"{command_prefix(run)} findings {shlex.quote(left['plan_run'])}{which}"
-    return f"{command_prefix(run)} findings {shlex.quote(run['run_id'])} --uncorrected{which}" if left["path"] else ""
+        return f"{write_command_prefix(run)} findings {shlex.quote(left['plan_run'])}{which}"
+    return (
+        f"{write_command_prefix(run)} findings {shlex.quote(run['run_id'])} --uncorrected{which}"
+        if left["path"]
+        else ""
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_queries import lacks_catalog, open_drift
-from hudi_reconcile.report.words.rules import rule_errors, rules_sentence, select_status
+from hudi_reconcile.report.words.rules import describe_rules, list_rule_errors, select_status
 
 Document = Mapping[str, Any]
 
@@ -52,32 +52,32 @@ def trust_lines(trust: Sequence[str]) -> list[str]:
     return [f"NOT CHECKED  {sentence}" for sentence in trust]
 
 
-def drift_rows(table: Document) -> int:
+def count_drift_rows(table: Document) -> int:
     """All findings of drift of a table."""
     return sum(table["findings"].values())
 
 
 def was_compared(table: Document) -> bool:
     """True where the run held rows of both sides against each other: without that, no drift is not none."""
-    return drift_rows(table) > 0 or (table["source"] is not None and table["lake"] is not None)
+    return count_drift_rows(table) > 0 or (table["source"] is not None and table["lake"] is not None)
 
 
-def failed_guards(table: Document) -> list[Document]:
+def list_failed_guards(table: Document) -> list[Document]:
     """The guards that say no."""
     return [guard for guard in table["guards"] if not guard["ok"]]
 
 
-def verdict(run: Document) -> str:
+def write_verdict(run: Document) -> str:
     """The run's ending in one sentence."""
     outcome = Outcome(run["outcome"])
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
     names = list_text([table["name"] for table in concerned]) if concerned else "the tables"
     if run["command"] == "check":
         return _tell_of_checked(concerned, names)
-    rules = f" {told}" if (told := rules_sentence(concerned)) else ""
+    rules = f" {told}" if (told := describe_rules(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
         plain = f"{_plain_verdict(outcome, run, concerned).format(names)}{_tell_of_carried(concerned)}"
-        return f"{plain}{_tell_of_others(run)}{rules}{_others(run)}"
+        return f"{plain}{_tell_of_other_endings(run)}{rules}{_tell_of_hidden_rules(run)}"
     if outcome is Outcome.CORRECTED:
         return f"{_tell_of_corrected(concerned, names, run['command'])}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
@@ -86,10 +86,10 @@ def verdict(run: Document) -> str:
         return f"{_tell_of_drift(concerned)}{_rest(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
         return f"Corrected in part: {_count_left_over(concerned)} of {names}.{_drift_after_apply(concerned)}"
-    return f"{_tell_of_unverified(run, concerned, names)}{_tell_of_stopped(run)}{rules}{_others(run)}"
+    return f"{_tell_of_unverified(run, concerned, names)}{_tell_of_stopped(run)}{rules}{_tell_of_hidden_rules(run)}"
 
 
-def _tell_of_others(run: Document) -> str:
+def _tell_of_other_endings(run: Document) -> str:
     """Of tables that ended otherwise than the run: what was compared and differs, and what has no verdict either."""
     return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_tell_of_stopped(run)}"
 
@@ -135,7 +135,7 @@ def _has_only_rules_open(table: Document) -> bool:
 
 def _tell_of_compared(tables: Sequence[Document]) -> str:
     """Of tables that were compared whole: those that agree, those corrected in part, and the others."""
-    agree = [table for table in tables if not drift_rows(table)]
+    agree = [table for table in tables if not count_drift_rows(table)]
     part = [table for table in tables if _is_corrected_in_part(table)]
     rest = [table for table in tables if table not in agree and table not in part]
     said = [f"Source and lake agree on {list_text([table['name'] for table in agree])}."] if agree else []
@@ -151,29 +151,29 @@ def _is_corrected_in_part(table: Document) -> bool:
     return bool(left) and table.get("findings_left") is not None and table["corrections"]["applied"] > 0
 
 
-def reasons(table: Document) -> list[tuple[str, str]]:
+def list_reasons(table: Document) -> list[tuple[str, str]]:
     """Why a table is not verified or was refused: each reason with its fix, the gravest first."""
     found: list[tuple[str, str]] = []
     if table["error"] and not _is_guards_own(table):
         found.append((table["error"]["message"], table["error"]["fix"]))
     found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
     if table["outcome"] not in _WENT_ON:  # else a person's word was given for them
-        found += [(guard_sentence(guard), guard.get("fix", "")) for guard in failed_guards(table)]
-    found += rule_errors(table)
+        found += [(guard_sentence(guard), guard.get("fix", "")) for guard in list_failed_guards(table)]
+    found += list_rule_errors(table)
     return found
 
 
 def _is_guards_own(table: Document) -> bool:
     """True where the error says nothing but which guards stopped an apply: each is told by itself, with its own fix."""
-    names = tuple(f"guard {guard['name']}: " for guard in failed_guards(table))
+    names = tuple(f"guard {guard['name']}: " for guard in list_failed_guards(table))
     is_told = table["outcome"] not in _WENT_ON
     return is_told and all(one.startswith(names) for one in table["error"]["message"].split("; "))
 
 
-def coverage_text(coverage: Document | None) -> str:
+def describe_coverage(coverage: Document | None) -> str:
     """Which part of a table was compared and how old the comparison of the rest is; empty where all of it was.
 
-    >>> coverage_text({"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-03-01T10:00:00Z"})
+    >>> describe_coverage({"segments": 9, "compared": 4, "never_compared": 0, "oldest_utc": "2026-03-01T10:00:00Z"})
     '4 of 9 segments compared, oldest comparison 2026-03-01T10:00:00Z'
     """
     if coverage is None:
@@ -186,11 +186,11 @@ def coverage_text(coverage: Document | None) -> str:
     return ", ".join(parts)
 
 
-def proven_text(coverage: Document | None) -> str:
+def describe_proven(coverage: Document | None) -> str:
     """What was carried by content proof, and since when; empty where every segment was compared.
 
-    >>> proven_text({"segments": 9, "compared": 4, "proven": 5, "proven_rows": 70, "proven_since_utc": "2026-03-01T10:00:00Z"})
-    '5 of 9 segments (70 rows) not compared again: unchanged on both sides since they were, the oldest at 2026-03-01T10:00:00Z'
+    >>> describe_proven({"segments": 9, "compared": 4, "proven": 5, "proven_rows": 7, "proven_since_utc": "2026-03-01T10:00:00Z"})
+    '5 of 9 segments (7 rows) not compared again: unchanged on both sides since they were, the oldest at 2026-03-01T10:00:00Z'
     """
     if coverage is None or not coverage.get("proven"):
         return ""
@@ -201,7 +201,7 @@ def proven_text(coverage: Document | None) -> str:
 
 
 def _tell_of_carried(tables: Sequence[Document]) -> str:
-    told = [(table["name"], text) for table in tables if (text := proven_text(table.get("coverage")))]
+    told = [(table["name"], text) for table in tables if (text := describe_proven(table.get("coverage")))]
     return "".join(f" {f'{name}: ' if len(tables) > 1 else ''}{text}." for name, text in told)
 
 
@@ -211,13 +211,13 @@ def guard_sentence(guard: Document) -> str:
     >>> guard_sentence({"name": "max_deletes", "limit": 1000, "found": 1200, "ok": False})
     'max_deletes: found 1,200, limit 1,000'
     """
-    return f"{guard['name']}: found {figure(guard['found'])}, limit {figure(guard['limit'])}"
+    return f"{guard['name']}: found {write_figure(guard['found'])}, limit {write_figure(guard['limit'])}"
 
 
-def figure(value: object) -> str:
+def write_figure(value: object) -> str:
     """A number as people read it; any other value as it is.
 
-    >>> figure(12000), figure(0.051234), figure("5%")
+    >>> write_figure(12000), write_figure(0.051234), write_figure("5%")
     ('12,000', '0.05123', '5%')
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -241,7 +241,7 @@ def _tell_of_checked(tables: Sequence[Document], names: str) -> str:
     failed = [table["name"] for table in tables if table["error"]]
     if failed:
         return f"Not checked: {list_text(failed)}."
-    return f"{names}: {rules_sentence(tables)}"
+    return f"{names}: {describe_rules(tables)}"
 
 
 def _tell_of_handed_over(tables: Sequence[Document], names: str) -> str:
@@ -272,10 +272,10 @@ def _rest(tables: Sequence[Document]) -> str:
     return " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
 
 
-def _others(run: Document) -> str:
+def _tell_of_hidden_rules(run: Document) -> str:
     """Of the tables with failed rules that a graver ending of others would hide."""
     failed = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and table.get("rules")]
-    if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := rules_sentence(failed)):
+    if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := describe_rules(failed)):
         return ""
     return f" {list_text([table['name'] for table in failed])}: {told}"
 
@@ -294,12 +294,12 @@ def _is_written(table: Document) -> bool:
 
 def _tell_of_drift(tables: Sequence[Document]) -> str:
     """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
-    mended = [table for table in tables if drift_rows(table) and not open_drift(table)]
+    mended = [table for table in tables if count_drift_rows(table) and not open_drift(table)]
     others = [table for table in tables if table not in mended]
     said = [_tell_of_corrected(mended, list_text([table["name"] for table in mended]))] if mended else []
     if others:
         names = list_text([table["name"] for table in others])
-        said.insert(0, f"{_differ(sum(map(drift_rows, others)), names)} between source and lake.")
+        said.insert(0, f"{_differ(sum(map(count_drift_rows, others)), names)} between source and lake.")
     return " ".join(said)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.notes import Note, Stake
-from hudi_reconcile.core.plan.guards import Policy, failed_guards, guard_shrunken_source, tighten_guards
+from hudi_reconcile.core.plan.guards import Policy, guard_shrunken_source, list_failed_guards, tighten_guards
 from hudi_reconcile.core.plan.lake_ownership import describe_writers, refuse_silent
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
 from hudi_reconcile.core.plan.steps import Course, StepName, list_steps
@@ -38,26 +38,26 @@ from hudi_reconcile.stages.apply.recovery import (
     add_killed_applies,
     count_earlier,
     find_plan_commits,
+    find_remaining,
+    find_rewritten_versions,
     look_at_made_rows,
-    other_part,
+    name_other_part,
     refuse_undone,
-    remaining_work,
-    rewritten_versions,
 )
-from hudi_reconcile.stages.apply.result import Done, done_result, failed_result, refused_result
+from hudi_reconcile.stages.apply.result import Done, build_done_result, build_failed_result, build_refused_result
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
-from hudi_reconcile.stages.comparison import Sides, agree_scope, hidden_digits, measure_precision, settings_notes
-from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
+from hudi_reconcile.stages.comparison import Sides, agree_scope, list_hidden_digits, measure_precision, note_settings
+from hudi_reconcile.stages.hoodiestreamer import find_streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
-from hudi_reconcile.stages.odd_keys import unjudged_keys
+from hudi_reconcile.stages.odd_keys import describe_unjudged_keys
 from hudi_reconcile.stages.preconditions import refuse_foreign, refuse_mismatch, require_table, roll_back_dead_writers
-from hudi_reconcile.stages.pull.schema import columns_for_correction
+from hudi_reconcile.stages.pull.schema import follow_for_correction
 from hudi_reconcile.stages.requirements import (
     refuse_changed_schema,
     refuse_changed_standing,
     refuse_other_rows,
     refuse_stale,
-    schema_text,
+    write_schema,
 )
 from hudi_reconcile.stages.stage_log import Laps, step_log
 from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, refuse_unreplayed
@@ -91,7 +91,7 @@ def apply(
         course.begin(StepName.REQUIRE)
         landed = find_plan_commits(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
-        left = remaining_work(plan, landed, approval.only)
+        left = find_remaining(plan, landed, approval.only)
         table = edges.source.describe()
         refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))
         standing = edges.source.read_lineage()
@@ -101,7 +101,7 @@ def apply(
             return _add_steps(course, _reverify(_work(job, plan, findings_path, left, edges), edges, listing, course))
         course.begin(StepName.GUARD)
         if no := _refusals(job.policy, plan, approval, left.action, _shrunken(job.policy, plan, table, edges.source)):
-            return _add_steps(course, refused_result(job, plan, no, landed=bool(landed)))
+            return _add_steps(course, build_refused_result(job, plan, no, landed=bool(landed)))
         if approval.dead_writers:
             course.begin(StepName.ROLL_BACK)
         cleared = roll_back_dead_writers(job, edges.lake, approval.dead_writers)
@@ -119,7 +119,7 @@ def _add_steps(course: Course, found: TableResult) -> TableResult:
 def _refusals(
     policy: Policy, plan: Plan, approval: Approval, action: str | None, shrunken: tuple[Guard, ...]
 ) -> tuple[Guard, ...]:
-    return failed_guards(
+    return list_failed_guards(
         (*tighten_guards(plan.guards, policy), *shrunken),
         deletes=plan.deletes,
         approved=approval.approve_deletes,
@@ -136,18 +136,18 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
     laps = Laps(edges.clock)
     try:
         done = _execute(work, edges, tally, laps)
-        found = done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
+        found = build_done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
         found = _add_list(work, done, found, listing)
     except (Exception, *STOPS) as error:
         if not tally.instants:
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
                 error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
             raise
-        left = _add_steps(tally.course, failed_result(job, plan, tally, work.earlier))
+        left = _add_steps(tally.course, build_failed_result(job, plan, tally, work.earlier))
         if isinstance(error, ReconcileError):
             return replace(left, error=Failure(error.type, error.message, error.fix))
         raise LandedError(left, error) from error
-    notes = (*settings_notes(job.columns, work.scope), *found.notes, *describe_writers(writers))
+    notes = (*note_settings(job.columns, work.scope), *found.notes, *describe_writers(writers))
     cost = found.cost + Cost(phases_seconds=laps.seconds)
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
@@ -169,12 +169,12 @@ def _reverify(work: ApplyWork, edges: Edges, listing: Listing | None, course: Co
     laps = Laps(edges.clock)
     done = _verify_commits(work, edges, CommitOutcome({}, work.earlier.instants), course)
     laps.end("verify")
-    found = done_result(
+    found = build_done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
     found = _add_list(work, done, found, listing)
     cost = found.cost + Cost(phases_seconds=laps.seconds)
-    notes = (*settings_notes(work.job.columns, work.scope), *found.notes)
+    notes = (*note_settings(work.job.columns, work.scope), *found.notes)
     return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
 
 
@@ -193,7 +193,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     at = edges.lake.find_checkpoint()
     checkpoint = None if at is None else at.checkpoint
     scope = agree_scope(job, table, lake_table, edges.source, past=Past.of(checkpoint))
-    followed = columns_for_correction(job, scope.table, lake_table, checkpoint)
+    followed = follow_for_correction(job, scope.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(scope.agreement, cut)
     files = [name.removeprefix("findings/") for name in plan.files]
@@ -202,8 +202,8 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
     within = find_partitions(job, plan.partitions, scope)
     sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    own = left.landed if plan.find_requirement(SCHEMA) in (None, schema_text(scope.agreement)) else None
-    rows = rewritten_versions(sides, comparer.select_corrections(planned, left.action), own or ())
+    own = left.landed if plan.find_requirement(SCHEMA) in (None, write_schema(scope.agreement)) else None
+    rows = find_rewritten_versions(sides, comparer.select_corrections(planned, left.action), own or ())
     other = _other_part(sides, planned, left, own)
     touched = comparer.find_segments(rows)
     done = comparer.select_corrections(planned, left.action_before)
@@ -235,7 +235,7 @@ class _OtherPart:
 def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCommits, ...] | None) -> _OtherPart:
     if left.finishes:
         return _OtherPart(None)
-    action = other_part(left.action)
+    action = name_other_part(left.action)
     rows = sides.comparer.select_corrections(planned, action)
     firsts = select_first_commits(left.landed, action)
     made = look_at_made_rows(sides, rows, firsts, own) if firsts and own is not None else None
@@ -286,7 +286,7 @@ def _recheck_plan(work: ApplyWork, course: Course) -> Recheck:
         rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
         counts = counts if rechecked is asked else comparer.count_statuses(rechecked)
     if checkpoint is None and not work.scope.lake_table.owned:
-        checkpoint = streamer_checkpoint(
+        checkpoint = find_streamer_checkpoint(
             work.job.pull, choose_watermark(work.job, sides.table), sides.table, sides.lake
         )
     earlier = None if checkpoint is None else checkpoint.checkpoint
@@ -306,8 +306,8 @@ def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course:
     precision = measure_precision(scope, sides.comparer, lambda: sides.source.read_rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
     name, odd_rows = work.job.name, found.kinds.get("odd_key", 0)
-    odd = unjudged_keys(name, odd_rows, " in the segments that were compared again")
-    unverified = (*scope.unverified, *hidden_digits(scope, precision), *check_complete(found, name), *odd)
+    odd = describe_unjudged_keys(name, odd_rows, " in the segments that were compared again")
+    unverified = (*scope.unverified, *list_hidden_digits(scope, precision), *check_complete(found, name), *odd)
     lake_rows = sides.lake.count_rows(found.pin)
     return Done(
         wrote.status,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.notes import Note, Stake
-from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, counts_text
+from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, write_counts
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.plan.steps import StepName
 from hudi_reconcile.core.pull.source_lineage import (
@@ -22,7 +22,7 @@ from hudi_reconcile.core.pull.source_lineage import (
     UNKNOWN,
     SourceLineage,
     accept_lineage,
-    replaced_lineage_text,
+    describe_replaced_lineage,
 )
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.values import READ_SEQ, Checkpoint, Instant
@@ -38,7 +38,7 @@ from hudi_reconcile.stages.apply.recovery import (
     UNDOABLE,
     Earlier,
     PlanCommits,
-    rewritten_snapshots,
+    find_rewritten_snapshots,
 )
 from hudi_reconcile.stages.apply.uncorrected import list_unwritten
 from hudi_reconcile.stages.comparison import Scope, Sides
@@ -113,7 +113,7 @@ def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
             continue
         both, later = (
             (lake.read_rows(around[0]), lake.read_rows(around[1])),
-            rewritten_snapshots(work.sides, first, work.own),
+            find_rewritten_snapshots(work.sides, first, work.own),
         )
         rechecked = work.sides.comparer.mark_landed(rechecked, both, work.touched, later)
     return rechecked
@@ -269,7 +269,7 @@ def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str,
         batch,
         work.followed.table,
         stands,
-        _labels(work, status, tally, replaced_lineage_text(carried, stands), last=last),
+        _labels(work, status, tally, describe_replaced_lineage(carried, stands), last=last),
     )
 
 
@@ -282,7 +282,7 @@ def _labels(work: ApplyWork, status: str, tally: Tally, stood: str | None, *, la
         **work.job.labels("apply"),
         "sweep": work.plan.run_id,
         PLAN_LABEL: part if last else part + FIRST,
-        COUNTS: counts_text({**others, WRITTEN: written, LEFT: 0 if last else tally.found[DOUBLED]}),
+        COUNTS: write_counts({**others, WRITTEN: written, LEFT: 0 if last else tally.found[DOUBLED]}),
     }
     if status == READY:
         labels[UNDOABLE] = work.job.run_id

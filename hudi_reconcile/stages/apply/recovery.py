@@ -218,7 +218,7 @@ def look_at_made_rows(
         except RefusedError:
             return None
         look = Look(sides.source.read_rows(sides.table, sides.cut, touched), at)
-        then = rewritten_versions(sides, rows, list_earlier_commits(one, own))
+        then = find_rewritten_versions(sides, rows, list_earlier_commits(one, own))
         marked = comparer.mark_landed(comparer.recheck(then, look, touched), (before, at), touched)
         found += comparer.count(marked, "status").get(LANDED, 0)
         rows = comparer.list_uncorrected(
@@ -257,7 +257,7 @@ class Remaining:
     finishes: bool
 
 
-def remaining_work(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> Remaining:
+def find_remaining(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> Remaining:
     """What is left of the plan, or of the part that `--only` names."""
     done = find_done_parts(landed)
     action, again = _choose_part(plan, done, only)
@@ -270,7 +270,7 @@ def remaining_work(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None
     )
 
 
-def other_part(action: str | None) -> str:
+def name_other_part(action: str | None) -> str:
     """The part of a plan beside this one."""
     return "delete" if action == "upsert" else "upsert"
 
@@ -291,7 +291,7 @@ def _choose_part(plan: Plan, done: Collection[str], only: str | None) -> tuple[s
     if only is not None:
         return only, only in done
     if done:
-        return other_part("upsert" if "upsert" in done else "delete"), False
+        return name_other_part("upsert" if "upsert" in done else "delete"), False
     return None, False
 
 
@@ -306,7 +306,7 @@ def _rows(plan: Plan, parts: Collection[str]) -> int:
     return plan.upserts + plan.deletes if "all" in parts else sum(by_part[part] for part in parts)
 
 
-def rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits]) -> Frame:
+def find_rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits]) -> Frame:
     """A plan's rows with the versions that its own commits of the other part, newest first, gave them.
 
     Where the snapshots around such a commit may be cleaned, its rows keep their versions, and look like another writer's.
@@ -321,7 +321,7 @@ def rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits]) ->
     return rows
 
 
-def rewritten_snapshots(
+def find_rewritten_snapshots(
     sides: Sides, first: PlanCommits, own: Sequence[PlanCommits]
 ) -> tuple[tuple[Frame, Frame], ...]:
     """The lake around those of a plan's own commits that wrote partitions anew after this one, oldest first."""

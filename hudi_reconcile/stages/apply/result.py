@@ -46,7 +46,7 @@ class Done:
     ended: Frame | None = None
 
 
-def refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
+def build_refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
     """A guard said no; nothing was written. `landed`: an earlier apply of the plan made a commit."""
     first = no[0]
     message = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
@@ -63,7 +63,7 @@ def refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: 
     )
 
 
-def done_result(
+def build_done_result(
     job: TableJob, plan: Plan, done: Done, earlier: Earlier, *, planned: int, complete: bool, again: bool = False
 ) -> TableResult:
     """`corrected` only where every planned correction was written, now or before, and the touched segments are equal.
@@ -104,7 +104,7 @@ def done_result(
     )
 
 
-def failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
+def build_failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
     """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
     status = Counter(tally.count_ends({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
     names = ", ".join(instant.completed for instant in tally.instants)

@@ -16,17 +16,25 @@ from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, Supe
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
-from hudi_reconcile.core.pull.cursor import Edge, Mark, PageRange, is_empty, next_checkpoint, next_page, odd_shapes
-from hudi_reconcile.core.pull.source_lineage import accepted_lineage_notes, advance_lineage, lineage_guards
+from hudi_reconcile.core.pull.cursor import (
+    Edge,
+    Mark,
+    PageRange,
+    choose_next_checkpoint,
+    cut_next_page,
+    is_empty,
+    list_odd_shapes,
+)
+from hudi_reconcile.core.pull.source_lineage import advance_lineage, judge_lineage, note_accepted_lineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Batch, Clock, Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_keys
-from hudi_reconcile.stages.hoodiestreamer import checkpoint_to_hand_back
+from hudi_reconcile.stages.hoodiestreamer import hand_back_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
-from hudi_reconcile.stages.odd_keys import unwritten_keys
+from hudi_reconcile.stages.odd_keys import describe_unwritten_keys
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
 from hudi_reconcile.stages.pull.start import Start, carry, choose_start, refuse_changed
@@ -123,7 +131,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
         found = lake.compare_overwrite(rows, table)
         held = None if start.before is None else start.before.checkpoint
         # Asked again: a server that was replaced while rows were read may lack some.
-        standing = lineage_guards(held, source.read_lineage(), deletes=found.gone_rows, regressed=0, verb="pull")
+        standing = judge_lineage(held, source.read_lineage(), deletes=found.gone_rows, regressed=0, verb="pull")
         check_replacement(job, found, staged.rows, approval, standing)
         gone = found.gone_rows
         refuse_unsafe_writers(job, lake)
@@ -155,7 +163,7 @@ def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
     lake = edges.lake
     if done.existing is None or done.existing.owned or done.after is None:
         return start
-    back = checkpoint_to_hand_back(start.watermark, done.after.checkpoint, done.existing, lake.read_origin())
+    back = hand_back_checkpoint(start.watermark, done.after.checkpoint, done.existing, lake.read_origin())
     if back is None:
         return start
     if silent := lake.list_silent_writers():
@@ -173,7 +181,7 @@ def _pages(job: TableJob, start: Start, source: Source, ends: Callable[[int], bo
         return
     rest = replace(start.window, upper=Edge(Mark(start.bound)))
     for pages in count(1):
-        page = next_page(
+        page = cut_next_page(
             rest, job.pull.pages.limit_rows, lambda window, rows, at: source.look_ahead(start.table, window, rows, at)
         )
         if page.rest is None:
@@ -212,7 +220,7 @@ def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, sour
     if staged.rows:
         refuse_changed(job, start, source.describe())
     reached = start.watermark.find_reached(None if done.after is None else done.after.checkpoint)
-    odd = odd_shapes(staged.shapes, reached)
+    odd = list_odd_shapes(staged.shapes, reached)
     if odd:
         raise RefusedError(
             f"table {job.name}: watermark {', '.join(job.pull.watermark)} holds text that does not sort as time does: "
@@ -225,7 +233,7 @@ def _write(
     job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
 ) -> tuple[CheckpointAt, Batch]:
     earlier = None if done.after is None else done.after.checkpoint
-    reached = next_checkpoint(start.watermark.find_reached(earlier), staged.greatest)
+    reached = choose_next_checkpoint(start.watermark.find_reached(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     standing = advance_lineage(earlier, start.standing, anew=done.existing is None or land is not None)
     blank = Checkpoint(
@@ -270,7 +278,7 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
     adds = done.pages and start.existing is not None and not (start.whole and is_overwrite(job.pull))
     before = None if start.before is None else start.before.checkpoint
-    notes = (*start.notes, *done.notes, *(accepted_lineage_notes(before, start.standing) if adds else ()))
+    notes = (*start.notes, *done.notes, *(note_accepted_lineage(before, start.standing) if adds else ()))
     if not done.greatest_group_rows:
         return notes
     names = ", ".join(start.watermark.order.columns)
@@ -288,7 +296,7 @@ def _result(job: TableJob, start: Start, done: _Done) -> TableResult:
         outcome=Outcome.UNVERIFIED if done.odd_rows else Outcome.PULLED,
         source=SideState(done.read_rows, start.moment.snapshot),
         checkpoint=text,
-        unverified=unwritten_keys(job.name, done.odd_rows, done.odd_keys),
+        unverified=describe_unwritten_keys(job.name, done.odd_rows, done.odd_keys),
         cost=Cost(
             source_rows_fetched=done.read_rows, phases_seconds={"write": done.write_seconds} if done.pages else {}
         ),

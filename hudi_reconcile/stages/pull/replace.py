@@ -6,7 +6,7 @@ Decides when a pull does so, and refuses by the numbers. Nothing is written befo
 from __future__ import annotations
 
 from hudi_reconcile.core.errors import RefusedError, SourceError
-from hudi_reconcile.core.plan.guards import PlanCounts, failed_guards, replacement_guards
+from hudi_reconcile.core.plan.guards import PlanCounts, judge_replacement, list_failed_guards
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.ports import Replaced
@@ -36,8 +36,8 @@ def check_replacement(
     What was approved or accepted says yes.
     """
     counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
-    guards = (*replacement_guards(counts, job.policy), *standing)
-    no = failed_guards(
+    guards = (*judge_replacement(counts, job.policy), *standing)
+    no = list_failed_guards(
         guards,
         deletes=found.gone_rows,
         approved=approval.approve_deletes,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, evolve, sentence
+from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, describe_change, evolve
 from hudi_reconcile.core.tables.values import Checkpoint, LakeTable, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
 from hudi_reconcile.stages.job import TableJob
@@ -42,11 +42,11 @@ def follow(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Chec
         return Followed(lake)
     found = _evolve(job, source, lake, checkpoint)
     types = {column.name: column.type for column in lake.columns}
-    notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
+    notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in found.changes)
     return Followed(replace(lake, columns=found.columns), BatchShape(dropped=found.dropped), found.changes, notes)
 
 
-def columns_for_correction(
+def follow_for_correction(
     job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None
 ) -> Followed:
     """The lake table that a correction writes to. Columns that only the source has are left to the next pull.
@@ -67,7 +67,7 @@ def columns_for_correction(
             fix=f"let a pull take that over, then sweep again: hudi-reconcile pull -t {job.name}",
         )
     types = {column.name: column.type for column in lake.columns}
-    notes = tuple(sentence(change, types.get(change.lake_column or "")) for change in found.changes)
+    notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in found.changes)
     return Followed(replace(lake, columns=found.columns), BatchShape(found.dropped, left_out), found.changes, notes)
 
 

@@ -11,10 +11,10 @@ from hudi_reconcile.core.pull.cursor import (
     Mark,
     Value,
     Window,
+    build_full_window,
+    build_next_window,
     find_value_above,
-    full_window,
     is_empty,
-    next_window,
     rank,
 )
 from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage
@@ -25,12 +25,12 @@ from hudi_reconcile.core.tables.schema_evolution import encode_as_text, encode_c
 from hudi_reconcile.core.tables.values import CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape, Lake, Signs, Source
 from hudi_reconcile.stages.comparison import refuse_mask
-from hudi_reconcile.stages.hoodiestreamer import streamer_checkpoint
+from hudi_reconcile.stages.hoodiestreamer import find_streamer_checkpoint
 from hudi_reconcile.stages.job import LakeSettings, PullSettings, TableJob
 from hudi_reconcile.stages.preconditions import UntrustedWindowError, refuse_foreign, refuse_key_faults, refuse_mismatch
 from hudi_reconcile.stages.pull.replace import is_overwrite
 from hudi_reconcile.stages.pull.schema import follow
-from hudi_reconcile.stages.watermark import Watermark, choose_watermark, refuse_behind, replica_lag
+from hudi_reconcile.stages.watermark import Watermark, choose_watermark, describe_replica_lag, refuse_behind
 
 _MINUTE_MICROS = 60_000_000
 _WORTH_AN_INDEX_ROWS = 100_000
@@ -96,11 +96,11 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
         if bound is None and job.pull.pages.limit_rows is not None:
             bound = _find_greatest(source, table, watermark)
     whole = full or existing is None or job.pull.strategy == "full" or not watermark.moving
-    window = full_window(watermark.order) if whole else _next(job.pull, watermark, before, bound)
+    window = build_full_window(watermark.order) if whole else _next(job.pull, watermark, before, bound)
     if not is_empty(window):
-        refuse_behind(job, replica_lag(watermark, before, moment, source.zone_offset_micros))
+        refuse_behind(job, describe_replica_lag(watermark, before, moment, source.zone_offset_micros))
     told = sign_notes(watermark, signs, before, table.rows_estimate)
-    told += zone_notes(watermark, signs, before, moment, source.zone_offset_micros)
+    told += note_zone(watermark, signs, before, moment, source.zone_offset_micros)
     left = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *_note_missing_log(job.lake, existing), *left)
     standing = source.read_lineage()
@@ -202,7 +202,7 @@ def sign_notes(
     return tuple(notes)
 
 
-def zone_notes(
+def note_zone(
     watermark: Watermark,
     signs: Signs,
     before: CheckpointAt | None,
@@ -278,12 +278,12 @@ def _note_missing_log(lake: LakeSettings, existing: LakeTable | None) -> tuple[s
 
 def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
     reached = watermark.find_reached(None if before is None else before.checkpoint)
-    return next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
+    return build_next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
 
 
 def _find_greatest(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
     """An end for pages of numbers: without one they would run after a source that never rests."""
-    greatest = source.look_ahead(table, full_window(watermark.order), None, None).last
+    greatest = source.look_ahead(table, build_full_window(watermark.order), None, None).last
     return None if greatest is None else find_value_above(greatest)
 
 
@@ -322,7 +322,7 @@ def _checkpoint(
     refuse_foreign(job, table, existing, lake.read_origin, "pull")
     found = lake.find_checkpoint()
     if found is None and not existing.owned:
-        found = streamer_checkpoint(job.pull, watermark, table, lake)
+        found = find_streamer_checkpoint(job.pull, watermark, table, lake)
     if full:
         return found
     if found is None:

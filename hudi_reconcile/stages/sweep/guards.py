@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan.guards import PlanCounts, guard_replica_deletes, guards
+from hudi_reconcile.core.plan.guards import PlanCounts, guard_replica_deletes, judge_guards
 from hudi_reconcile.core.plan.plan import Plan
-from hudi_reconcile.core.pull.source_lineage import SourceLineage, lineage_guards
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, judge_lineage
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.tables.values import CheckpointAt, Moment
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed
-from hudi_reconcile.stages.watermark import FIX, choose_watermark, replica_lag
+from hudi_reconcile.stages.watermark import FIX, choose_watermark, describe_replica_lag
 
 REPLICA_DELETES = "replica_deletes"
 
@@ -29,9 +29,9 @@ def check_guards(
     counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
     before = None if found.checkpoint is None else found.checkpoint.checkpoint
     return (
-        *guards(counts, job.policy),
+        *judge_guards(counts, job.policy),
         *((guard_replica_deletes(deletes),) if found.moment.is_replica else ()),
-        *lineage_guards(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
+        *judge_lineage(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
     )
 
 
@@ -43,7 +43,7 @@ def refuse_unreplayed(
     Behind one address there may be another server than at the sweep: a row that it has yet to get looks deleted. `deletes`: the
     plan's are to be written, and nobody accepted a replica's word for them.
     """
-    why = replica_lag(choose_watermark(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
+    why = describe_replica_lag(choose_watermark(job, sides.table), checkpoint, moment, sides.source.zone_offset_micros)
     if why:
         raise RefusedError(f"table {job.name}: {why}; nothing was written", fix=f"apply again {FIX}")
     asked = any(guard.name == REPLICA_DELETES for guard in plan.guards)

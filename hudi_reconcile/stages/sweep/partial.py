@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from hashlib import sha256
 
-from hudi_reconcile.core.plan.plan import canonical_bytes
+from hudi_reconcile.core.plan.plan import write_canonical_bytes
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.result_parts import Covered
 from hudi_reconcile.core.sweep.coverage import (
     Coverage,
     Reached,
     continue_coverage,
-    coverage_age,
     list_segments,
+    measure_age,
     order_by_age,
     renew_coverage,
 )
@@ -30,7 +30,7 @@ from hudi_reconcile.core.tables.partitions import (
 from hudi_reconcile.ports import Clock, Lake, Source
 from hudi_reconcile.stages.comparison import Scope, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
-from hudi_reconcile.stages.requirements import schema_text
+from hudi_reconcile.stages.requirements import write_schema
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, Scan, pin_lake
 
 WHOLE = PartialSweep()
@@ -72,7 +72,7 @@ def cut_portion(
     return Portion(part, cut, coverage, partitions, listed, walk)
 
 
-def partition_columns(job: TableJob, part: PartialSweep) -> frozenset[str]:
+def list_partition_columns(job: TableJob, part: PartialSweep) -> frozenset[str]:
     """Source columns that tell a row's partition: read even where they are excluded from the comparison."""
     if not part.partitions:
         return frozenset()
@@ -114,7 +114,7 @@ def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows:
     )
 
 
-def next_coverage(
+def build_next_coverage(
     job: TableJob, portion: Portion, found: Confirmed, begun_micros: int, met: SegmentSet | None = None
 ) -> Coverage | None:
     """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
@@ -131,7 +131,7 @@ def next_coverage(
 
 def describe_coverage(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:
     """What the result says of it."""
-    old = coverage_age(portion.coverage if coverage is None else coverage)
+    old = measure_age(portion.coverage if coverage is None else coverage)
     others = sum(one.rows for one in end.others)
     return Covered(
         segments=end.segments,
@@ -169,8 +169,8 @@ def name_subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
         "where": job.source.where,
         "lake": job.lake.path,
         "key": list(scope.table.key),
-        "columns": schema_text(scope.agreement),
+        "columns": write_schema(scope.agreement),
         "tolerance": {name: f"{limit:f}" for name, limit in job.columns.tolerance.items()},
         "partitions": sorted(set(part.partitions)),
     }
-    return sha256(canonical_bytes(named)).hexdigest()
+    return sha256(write_canonical_bytes(named)).hexdigest()

@@ -20,9 +20,9 @@ from hudi_reconcile.stages.sweep.two_looks import (
     Confirmed,
     Scan,
     Waiting,
+    find_pending_range,
+    hold_one_moment,
     look_twice,
-    one_moment,
-    pending_range,
     pin_lake,
 )
 
@@ -63,7 +63,7 @@ def look_until_settled(
     found, clock = look_twice(sides, waiting, segments, walk), waiting.clock
     begun, looks, fetched, lake = clock.monotonic_seconds(), 0, 0, None
     while found.findings is not None and found.kinds.get("moving"):
-        pause = next_pause(looks, clock.monotonic_seconds() - begun, waiting.limit_seconds)
+        pause = choose_pause(looks, clock.monotonic_seconds() - begun, waiting.limit_seconds)
         keys = None if pause is None else sides.comparer.named_keys(found.findings, "moving", MOST_ASKED)
         if pause is None or keys is None:
             break
@@ -82,7 +82,7 @@ def look_until_settled(
 def _judge_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
     if found.findings is None:
         return found
-    pending = pending_range(lake.checkpoint, waiting, sides, found.moment)
+    pending = find_pending_range(lake.checkpoint, waiting, sides, found.moment)
     look, whole_lake = Look(source, lake.kept), partial(sides.lake.read_rows, lake.pin)
     findings = sides.comparer.judge_again(found.findings, look, lake.segments, pending, whole_lake=whole_lake)
     return replace(found, findings=findings, kinds=sides.comparer.count(findings, "kind"))
@@ -106,7 +106,7 @@ def _read_lake(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSid
 
 def _read_source(sides: Sides, keys: Sequence[Key]) -> tuple[Frame | None, int]:
     """The source's rows of these keys, and how many were read; no rows to judge by where fewer were than it counts."""
-    with one_moment(sides):
+    with hold_one_moment(sides):
         named = sides.source.find_named_rows(sides.table, keys)
         if named is None:
             return None, 0
@@ -114,12 +114,12 @@ def _read_source(sides: Sides, keys: Sequence[Key]) -> tuple[Frame | None, int]:
     return (rows if count >= named.rows else None), count
 
 
-def next_pause(looks: int, spent_seconds: float, limit_seconds: float) -> float | None:
+def choose_pause(looks: int, spent_seconds: float, limit_seconds: float) -> float | None:
     """Seconds to wait before the next look, each pause twice as long as the one before; None where the limit is reached.
 
     `looks` were made so far, in `spent_seconds` with their pauses. The last pause ends at the limit.
 
-    >>> [next_pause(looks, 2 * looks, 7) for looks in range(5)]
+    >>> [choose_pause(looks, 2 * looks, 7) for looks in range(5)]
     [0.25, 0.5, 1.0, 1, None]
     """
     left = limit_seconds - spent_seconds

@@ -8,33 +8,33 @@ from functools import partial
 
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, part_requirements
-from hudi_reconcile.core.pull.source_lineage import SourceLineage, unknown_notes
+from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, require_part
+from hudi_reconcile.core.pull.source_lineage import SourceLineage, note_unknown_lineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, list_left_out, part_notes, part_text
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part, list_left_out, note_part
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
-from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, document
+from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, write_segmentation
 from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.comparison import (
     Scope,
     Sides,
-    hidden_digits,
-    masked_notes,
+    list_hidden_digits,
     match_columns,
     measure_precision,
-    pending_notes,
-    settings_notes,
+    note_masks,
+    note_pending,
+    note_settings,
     tell_altered,
 )
 from hudi_reconcile.stages.job import PartialSweep, TableJob
-from hudi_reconcile.stages.odd_keys import unjudged_keys
+from hudi_reconcile.stages.odd_keys import describe_unjudged_keys
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
-from hudi_reconcile.stages.requirements import lineage_requirements, schema_text
+from hudi_reconcile.stages.requirements import require_lineage, write_schema
 from hudi_reconcile.stages.stage_log import Laps
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper, keep_proof
 from hudi_reconcile.stages.sweep.guards import check_guards
@@ -42,12 +42,12 @@ from hudi_reconcile.stages.sweep.mode import choose_mode
 from hudi_reconcile.stages.sweep.partial import (
     WHOLE,
     Portion,
+    build_next_coverage,
     cut_portion,
     describe_coverage,
+    list_partition_columns,
     measure_reach,
     name_subject,
-    next_coverage,
-    partition_columns,
 )
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import (
@@ -58,7 +58,7 @@ from hudi_reconcile.stages.sweep.stability import (
     check_schema_stable,
 )
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, restrict_walk, select_unequal
-from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, replica_lag
+from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, describe_replica_lag
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     Raises LakeError where there is no table to compare, RefusedError for keys that cannot name a row, UsageError for a part
     that there is not.
     """
-    seen, watermark = open_scope(job, edges.source, edges.lake, partition_columns(job, part))
+    seen, watermark = open_scope(job, edges.source, edges.lake, list_partition_columns(job, part))
     scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
         scope = tell_altered(job, scope, edges.source.find_uncarried(scope.declared, None))
@@ -108,7 +108,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
     end = _find_reach(job, ground, found, edges.source)
     missing = (*_describe_unverified(job, found, ground.portion.scope), *moving)
-    unverified = (*ground.scope.unverified, *hidden_digits(ground.scope, precision), *missing, *list_left_out(end))
+    unverified = (*ground.scope.unverified, *list_hidden_digits(ground.scope, precision), *missing, *list_left_out(end))
     is_sound = found.steady and not found.missed_rows and not moving
     parts = profile_drift(ground, found, sides.comparer)
     draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
@@ -121,7 +121,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
         anatomy=parts,
         whole=end.is_whole and is_sound,
         coverage=_describe_covered(ground, found, end, coverage),
-        notes=(*part_notes(end), *_notes(job, ground, settled), *_shift_notes(ground, found, parts)),
+        notes=(*note_part(end), *_notes(job, ground, settled), *_shift_notes(ground, found, parts)),
         cost=Cost(phases_seconds=laps.seconds),
     )
     fetched = _count_fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
@@ -134,8 +134,8 @@ def _left_behind(
     """What later sweeps of this table may go on from."""
     keeper = ground.keeper
     if keeper is None:
-        return next_coverage(job, ground.portion, found, begun_micros), None
-    coverage = next_coverage(job, ground.portion, found, begun_micros, keeper.met)
+        return build_next_coverage(job, ground.portion, found, begun_micros), None
+    coverage = build_next_coverage(job, ground.portion, found, begun_micros, keeper.met)
     return coverage, keeper.next_proof(found.digests, job.run_id)
 
 
@@ -169,7 +169,7 @@ def _doubt_findings(
     found, changed = settled.found, check_schema_stable(job, seen, settled.checkpoint, edges.source, edges.lake)
     if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
         return changed
-    why = replica_lag(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+    why = describe_replica_lag(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
     return changed + check_replayed(job, why)
 
 
@@ -265,7 +265,7 @@ def _describe_unverified(job: TableJob, found: Confirmed, scope: PartitionScope 
 def _result(
     job: TableJob, ground: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
-    unsettled = (*_describe_unsettled(job, found), *unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
+    unsettled = (*_describe_unsettled(job, found), *describe_unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
     outcome = Outcome.DRIFT if any(drift.values()) else Outcome.UNVERIFIED if unsettled else Outcome.CLEAN
     if unverified:
@@ -305,7 +305,7 @@ def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
 
 def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
     found = settled.found
-    notes = [*settings_notes(job.columns, ground.scope), *masked_notes(job, ground.scope)]
+    notes = [*note_settings(job.columns, ground.scope), *note_masks(job, ground.scope)]
     if ground.keeper and ground.keeper.note:
         notes.append(Note(Stake.PROOF, f"{ground.keeper.note}; every segment was compared"))
     kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
@@ -323,8 +323,8 @@ def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, 
         notes.append(Note(Stake.EFFORT, at_once))
     checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
     rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
-    notes += unknown_notes(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])
-    return (*notes, *pending_notes(ground.scope, ground.watermark, checkpoint))
+    notes += note_unknown_lineage(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])
+    return (*notes, *note_pending(ground.scope, ground.watermark, checkpoint))
 
 
 def _shift_notes(ground: SweepContext, found: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
@@ -399,7 +399,7 @@ def draft_plan(
         source_snapshot=found.moment.snapshot,
         key=ground.scope.table.key,
         columns=tuple(item.column.name for item in ground.scope.agreement.columns),
-        segmentation=document(ground.cut),
+        segmentation=write_segmentation(ground.cut),
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
@@ -408,10 +408,10 @@ def draft_plan(
             Requirement("lake_path", job.lake.path),
             Requirement("source_identity", ground.scope.table.identity),
             Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
-            Requirement(SCHEMA, schema_text(ground.scope.agreement)),
+            Requirement(SCHEMA, write_schema(ground.scope.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
-            *part_requirements(part_text(end), end.asked),
-            *lineage_requirements(ground.standing),
+            *require_part(describe_part(end), end.asked),
+            *require_lineage(ground.standing),
         ),
         files={},
     )

@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.pull.cursor import next_window
+from hudi_reconcile.core.pull.cursor import build_next_window
 from hudi_reconcile.core.sweep.coverage import list_segments
 from hudi_reconcile.core.sweep.drift import PendingRange
-from hudi_reconcile.core.sweep.segments import Pace, Segmentation, SegmentSet, first_batch, next_batch
+from hudi_reconcile.core.sweep.segments import Pace, Segmentation, SegmentSet, choose_first_batch, choose_next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest, Survey
 from hudi_reconcile.stages.comparison import Sides
-from hudi_reconcile.stages.hoodiestreamer import furthest_mark
+from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
 from hudi_reconcile.stages.sweep.short_reads import (
     BusyRead,
@@ -134,8 +134,8 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     moment = sides.source.read_moment()
     # An instant shows one state, so the rows that were kept are those of now.
     kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
-    pending = pending_range(checkpoint, waiting, sides, moment)
-    with one_moment(sides):
+    pending = find_pending_range(checkpoint, waiting, sides, moment)
+    with hold_one_moment(sides):
         look = Look(sides.source_rows(unequal), kept)
         findings = sides.comparer.judge_candidates(
             first.candidates, look, unequal, pending, whole_lake=partial(sides.lake.read_rows, later)
@@ -198,7 +198,7 @@ def _look_until_whole(
 def _first_look(
     sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
 ) -> _First:
-    with one_moment(sides) as frozen:
+    with hold_one_moment(sides) as frozen:
         is_whole = not isinstance(walk, Scan) or walk.is_endless
         digests, done, before, altered = _counted_digests(sides, pin, segments, walk)
         missed, certain = None, True
@@ -240,7 +240,7 @@ def _counted_digests(
 
 
 @contextmanager
-def one_moment(sides: Sides) -> Iterator[bool]:
+def hold_one_moment(sides: Sides) -> Iterator[bool]:
     """One moment of the source for a whole look, where that was asked for."""
     if not sides.one_snapshot:
         yield False
@@ -297,7 +297,7 @@ def pin_lake(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
             return pin, checkpoint
 
 
-def pending_range(
+def find_pending_range(
     checkpoint: CheckpointAt | None, waiting: Waiting, sides: Sides, moment: Moment
 ) -> PendingRange | None:
     """The rows that coming pulls will read; None where no checkpoint with these columns, of this source, exists.
@@ -308,14 +308,14 @@ def pending_range(
     if ours is not None and ours.source_identity != sides.table.identity:
         ours = None
     if waiting.foreign:
-        reached = furthest_mark(mark, ours, sides.lake.read_origin())
+        reached = find_furthest_mark(mark, ours, sides.lake.read_origin())
         known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
     else:
         reached = mark.find_reached(ours)
         known = ours is not None and mark.continues(ours)
     if not known or not mark.moving:
         return None
-    window = next_window(mark.order, reached, None, overlap_micros=waiting.overlap_micros)
+    window = build_next_window(mark.order, reached, None, overlap_micros=waiting.overlap_micros)
     after = None if window.lower is None else window.lower.mark
     return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)
 
@@ -357,9 +357,9 @@ def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[Segment
         now = clock.monotonic_seconds()
         unequal = sum(not one.equal for one in digests)
         pace = Pace(len(order), done, last, unequal, now - begun, walk.until_seconds - now)
-        last = len(order) if walk.at_once else next_batch(pace)
+        last = len(order) if walk.at_once else choose_next_batch(pace)
         if walk.duty < 1 and not walk.at_once:
-            last = min(last, first_batch(len(order)))  # long batches would be long bursts
+            last = min(last, choose_first_batch(len(order)))  # long batches would be long bursts
         if not last:
             break
         if done:

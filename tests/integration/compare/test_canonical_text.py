@@ -196,7 +196,9 @@ def test_spark_writes_every_value_as_the_reference_does(spark: SparkSession, on:
 
 def expected(cut: Segmentation) -> tuple[canonical_text.SegmentSum, ...]:
     segments = [
-        cut.find_segment(row[0]) if isinstance(cut, RangeSegments) else canonical_text.bucket([str(row[0])], cut.count)
+        cut.find_segment(row[0])
+        if isinstance(cut, RangeSegments)
+        else canonical_text.choose_bucket([str(row[0])], cut.count)
         for row in DATA
     ]
     return canonical_text.sum_digests(
@@ -247,7 +249,7 @@ def test_rows_of_some_buckets_are_found_by_predicate(filled: Database) -> None:
     found = filled.query(f"select id from t where {bucket_predicate(digests, (ID_ITEM,), BUCKETS.count, some)}")
 
     assert sorted(i for (i,) in found) == [
-        r[0] for r in DATA if canonical_text.bucket([str(r[0])], BUCKETS.count) in some.ids
+        r[0] for r in DATA if canonical_text.choose_bucket([str(r[0])], BUCKETS.count) in some.ids
     ]
 
 
@@ -287,7 +289,7 @@ def test_composite_key_with_null_parts_has_the_same_buckets_on_both_sides(pg: Da
 
     assert ours == ask(pg, Digested(items, items, cut))
     assert ours == canonical_text.sum_digests(
-        (canonical_text.bucket(row, 64), canonical_text.row_digest(row)) for row in data
+        (canonical_text.choose_bucket(row, 64), canonical_text.row_digest(row)) for row in data
     )
 
 

@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.columns import ComparisonShape, name_columns, segment_column
-from hudi_reconcile.compare.equality import row_digest
+from hudi_reconcile.compare.columns import ComparisonShape, name_columns, write_segment
+from hudi_reconcile.compare.equality import write_row_digest
 from hudi_reconcile.compare.findings import render_action, render_kind
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import Facts, PendingRange, choose_repair, classify
@@ -82,7 +82,7 @@ ONE_STEP: list[dict[str, Any]] = [
 
 def digests(side: Any, frame: Any, found: Agreement) -> list[int]:
     shape = ComparisonShape(found, HashSegments(("id",), 1))
-    digest = row_digest(shape.agreement.columns, name_columns(side, shape.agreement.columns))
+    digest = write_row_digest(shape.agreement.columns, name_columns(side, shape.agreement.columns))
     return [item["digest"] for item in spark_frame(frame).coalesce(1).selectExpr(f"{digest} as digest").collect()]
 
 
@@ -215,7 +215,7 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
     ]
     frame = spark.createDataFrame([(key,) for key in keys], "k0 bigint").coalesce(1)
 
-    found = frame.selectExpr(*[segment_column(ComparisonShape(agreement(), cut)) for cut in cuts]).collect()
+    found = frame.selectExpr(*[write_segment(ComparisonShape(agreement(), cut)) for cut in cuts]).collect()
 
     for place, cut in enumerate(cuts):
         assert isinstance(cut, RangeSegments)

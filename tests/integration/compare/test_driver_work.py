@@ -18,7 +18,7 @@ from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable
 from hudi_reconcile.lake.correct import prepare
-from hudi_reconcile.lake.schema import lake_rows
+from hudi_reconcile.lake.schema import build_lake_rows
 from hudi_reconcile.ports import Frame, Look
 from hudi_reconcile.spark.evidence_files import SparkFiles
 from tests.contracts.comparer import unread_lake
@@ -90,7 +90,7 @@ def test_calls_of_a_correction_grow_by_three_a_column_and_its_jobs_do_not(
         counts = compare.count_statuses(rechecked)
         ready = compare.build_corrective(rechecked, rows=1)
         deletes = cast("DataFrame", ready.deletes).selectExpr("*", f"7L as {READ_SEQ}")
-        upserts = lake_rows(cast("DataFrame", ready.upserts), tuple(one.column for one in columns), (), 8)
+        upserts = build_lake_rows(cast("DataFrame", ready.upserts), tuple(one.column for one in columns), (), 8)
         batch = prepare(replace(ready, upserts=Frame(upserts), deletes=Frame(deletes)), table, 8)
         ends = compare.read_back(rechecked, look.lake, segments)
         assert compare.count(ends, "status") == {"failed": 1}

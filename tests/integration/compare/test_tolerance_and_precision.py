@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from hudi_reconcile.compare.comparer import count_hidden_rows
-from hudi_reconcile.compare.equality import canonical_value, is_same
+from hudi_reconcile.compare.equality import is_same, write_canonical
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -150,7 +150,7 @@ def test_values_are_cut_never_rounded_and_rows_that_lose_by_it_are_counted(spark
     )
     frame = spark.createDataFrame(rows, schema)
 
-    cut = frame.selectExpr(*[f"{canonical_value(one, f'c{one.index}')} as v{one.index}" for one in items]).collect()
+    cut = frame.selectExpr(*[f"{write_canonical(one, f'c{one.index}')} as v{one.index}" for one in items]).collect()
 
     assert [r.v0 for r in cut] == [Decimal("1.23"), Decimal("-1.23"), Decimal(0), Decimal("7.25"), None]
     assert [r.v2 and r.v2 % 1_000_000 for r in cut] == [123_000, 123_000, 999_000, 0, None]

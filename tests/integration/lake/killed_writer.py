@@ -36,8 +36,8 @@ def main(path: str, operation: str) -> None:
                 lake.upsert(Frame(rows), table_of(lake), checkpoint(50), {"run_id": "killed"})
             else:
                 # Hangs in the validator: data files are written, the commit is not.
-                pending = correct.pending_sql
-                correct.pending_sql = lambda *given: pending(*given) + " and slow(1) = 1"
+                pending = correct.write_pending_sql
+                correct.write_pending_sql = lambda *given: pending(*given) + " and slow(1) = 1"
                 expected = versions(lake, ("id",), (1,), (2,), (8,))
                 batch = corrective(
                     spark, lake, SCHEMA, upserts=[(1, -1, 50), (8, -8, 50)], deletes="id = 2", expected=expected

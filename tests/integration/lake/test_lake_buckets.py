@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.tables.values import LakeTable
-from hudi_reconcile.lake.buckets import BUCKETS, bucket_options
+from hudi_reconcile.lake.buckets import BUCKETS, choose_bucket_options
 from hudi_reconcile.lake.foreign import Sample
 
 HASH_RANGE = 2**31 - 1
@@ -31,7 +31,7 @@ def options_of(
         (key, "", f"{file}-7f31-4c5e-9d0a-1b2c3d4e5f60-0_0-1-1_2.parquet")
         for key, file in zip(keys, files, strict=True)
     )
-    return bucket_options(spark, table, named, Sample((), None, carried))
+    return choose_bucket_options(spark, table, named, Sample((), None, carried))
 
 
 def test_file_whose_random_name_begins_as_a_buckets_does_is_no_bucket(spark: SparkSession) -> None:

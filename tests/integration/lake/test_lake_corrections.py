@@ -217,8 +217,8 @@ def test_writer_that_begins_while_a_correction_is_under_way_waits_for_its_commit
         return 1
 
     spark.udf.register("wait_for_the_other", wait_for_the_other, "int")
-    pending = correct.pending_sql
-    monkeypatch.setattr(correct, "pending_sql", lambda *given: pending(*given) + " and wait_for_the_other(1) = 1")
+    pending = correct.write_pending_sql
+    monkeypatch.setattr(correct, "write_pending_sql", lambda *given: pending(*given) + " and wait_for_the_other(1) = 1")
     batch = corrective(
         spark, lake, schema, upserts=[(1, -1, 2)], deletes="false", expected=versions(lake, ("id",), (1,))
     )

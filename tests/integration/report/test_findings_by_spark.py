@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hudi_reconcile.evidence import audit_log
-from hudi_reconcile.evidence.findings import chosen_kinds, read_findings, sample_findings
+from hudi_reconcile.evidence.findings import choose_kinds, read_findings, sample_findings
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.page.html import render_report
 from hudi_reconcile.report.page.sections import Kept
@@ -37,7 +37,7 @@ def test_findings_written_by_spark_are_read_back_logged_and_shown(spark: SparkSe
         folder.finish()
 
     findings = store.findings_dir(folder.run_id, "orders")
-    listed = [json.loads(one.line) for one in read_findings(findings, COUNTS, kinds=chosen_kinds([]))]
+    listed = [json.loads(one.line) for one in read_findings(findings, COUNTS, kinds=choose_kinds([]))]
     sample = [json.loads(one.line) for one in sample_findings(findings, COUNTS, limit=4)]
     (logged,) = audit_log.read_records(store.reports / "audit.jsonl")
     page = render_report(store.result(folder.run_id), Kept(samples={"orders": sample}))

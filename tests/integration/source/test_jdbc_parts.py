@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, SegmentSet
-from hudi_reconcile.core.tables.canonical_text import bucket, render_canonical_text
+from hudi_reconcile.core.tables.canonical_text import choose_bucket, render_canonical_text
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
@@ -187,7 +187,9 @@ def test_hash_segment_that_a_product_tells_holds_the_keys_that_python_and_spark_
     for key, parts in ((("k",), [(value,) for value in values]), (("n", "k"), list(zip(numbers, values, strict=True)))):
         kinds, scale, found = _rows_by_segment(spark, database, key)
         expected = [
-            bucket([render_canonical_text(one, value, scale) for one, value in zip(kinds, row, strict=True)], BUCKETS)
+            choose_bucket(
+                [render_canonical_text(one, value, scale) for one, value in zip(kinds, row, strict=True)], BUCKETS
+            )
             for row in parts
         ]
         assert found == dict(enumerate(expected)), (product, name, key)

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, build_full_window, build_next_window
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import TableRequest
@@ -147,8 +147,8 @@ def test_window_narrows_where_altered_dates_are_looked_for(table: Database) -> N
 
     with source(table, "t", watermark=("at",)) as found:
         described = found.describe()
-        assert found.find_uncarried(described, next_window(Order(("at",)), Mark(0), None)) == ()
-        assert found.find_uncarried(described, full_window(Order(("at",)))) == ("at",)
+        assert found.find_uncarried(described, build_next_window(Order(("at",)), Mark(0), None)) == ()
+        assert found.find_uncarried(described, build_full_window(Order(("at",)))) == ("at",)
 
 
 # --- rows ---
@@ -206,8 +206,10 @@ def test_pull_stages_what_it_counts(spark: SparkSession, pg: Database) -> None:
         table = found.describe()
         assert [column.kind for column in table.columns[1:]] == [Kind.TIMESTAMP, Kind.DATE]
         cut = choose(("id",), KeyExtent(1, 4, 4), integer_key=True, wanted=1)
-        whole = found.stage_rows(table, cut, full_window(Order(("at", "day"))), micros[9])
-        window = found.stage_rows(table, cut, next_window(Order(("at", "day")), Mark(micros[1]), micros[9]), micros[9])
+        whole = found.stage_rows(table, cut, build_full_window(Order(("at", "day"))), micros[9])
+        window = found.stage_rows(
+            table, cut, build_next_window(Order(("at", "day")), Mark(micros[1]), micros[9]), micros[9]
+        )
 
     # Count, checkpoint and rows are of one read: what the source holds by now is not asked again.
     pg.execute("truncate t")
@@ -226,7 +228,7 @@ def test_window_tells_rows_apart_that_are_one_microsecond_apart(spark: SparkSess
     with source(table, "t", spark, watermark=("at",)) as found:
         described = found.describe()
         cut = choose(("id",), KeyExtent(0, 3, 4), integer_key=True, wanted=1)
-        window = next_window(Order(("at",)), Mark(first + 1), first + 3)
+        window = build_next_window(Order(("at",)), Mark(first + 1), first + 3)
         staged = found.stage_rows(described, cut, window, first + 3)
 
     assert (staged.rows, staged.greatest) == (1, Mark(first + 2))

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
-from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, build_full_window, build_next_window
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.kinds import Kind
@@ -166,7 +166,7 @@ def test_days_that_are_none_are_counted_and_never_become_null_in_silence(
         )
     with source(maria, spark) as found:
         assert found.find_uncarried(found.describe(), None) == ("zero", "month", "day")
-        assert found.find_uncarried(found.describe(), next_window(Order(("fine",)), Mark(SECOND), None)) == (
+        assert found.find_uncarried(found.describe(), build_next_window(Order(("fine",)), Mark(SECOND), None)) == (
             "zero",
             "month",
             "day",
@@ -262,8 +262,8 @@ def test_pull_window_is_in_utc_and_half_open(many: MariaDatabase, spark: SparkSe
     with many.unfriendly(**UNFRIENDLY), source(many, spark, watermark=("at",)) as found:
         table = found.describe()
         cut = RangeSegments("id", 0, 1, 1)
-        staged = found.stage_rows(table, cut, next_window(Order(("at",)), Mark(10 * SECOND), 20 * SECOND), None)
-        whole = found.stage_rows(table, cut, full_window(Order(("at",))), None)
+        staged = found.stage_rows(table, cut, build_next_window(Order(("at",)), Mark(10 * SECOND), 20 * SECOND), None)
+        whole = found.stage_rows(table, cut, build_full_window(Order(("at",))), None)
 
     assert (staged.rows, staged.greatest) == (9, Mark(19 * SECOND))
     assert (whole.rows, whole.greatest, whole.null_watermark_rows) == (60_000, Mark(60_000 * SECOND), 0)
@@ -390,7 +390,7 @@ def test_skewed_keys_are_read_in_even_parts_without_a_histogram(maria: MariaData
         "analyze table t",
     )
     with source(maria, spark) as found:
-        table, window = found.describe(), full_window(Order(()))
+        table, window = found.describe(), build_full_window(Order(()))
         plan = found.plan_read(table, HashSegments(("k",), 1), window)
         staged = found.stage_rows(table, HashSegments(("k",), 1), window, None)
 

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.pull.cursor import Order, full_window
+from hudi_reconcile.core.pull.cursor import Order, build_full_window
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.databases import control
 from hudi_reconcile.databases.base import TableRequest
@@ -53,7 +53,7 @@ def source_behind(
 def rows_of(source: TableSource) -> list[tuple[int, int]]:
     """Ids and lengths of notes, read as a pull reads them."""
     table = source.describe()
-    frame = source.stage_rows(table, HashSegments(("id",), 1), full_window(Order(())), None).frame
+    frame = source.stage_rows(table, HashSegments(("id",), 1), build_full_window(Order(())), None).frame
     assert isinstance(frame, DataFrame)
     return sorted((row[0], len(row[1])) for row in frame.collect())
 

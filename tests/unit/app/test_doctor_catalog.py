@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from hudi_reconcile.app.doctor.catalog import catalog_checks
+from hudi_reconcile.app.doctor.catalog import check_catalog
 from hudi_reconcile.app.doctor.server import Check
 from hudi_reconcile.core.catalog_sync import GLUE_TOOL, MODE, URIS
 
@@ -19,7 +19,7 @@ CONF = "spark.hadoop.hive.metastore.uris"
 
 
 def only_check(options: dict[str, str], conf: dict[str, str] | None = None, jars: tuple[Path, ...] = ()) -> Check:
-    (found,) = catalog_checks("orders", options, conf or {}, jars)
+    (found,) = check_catalog("orders", options, conf or {}, jars)
     return found
 
 
@@ -37,7 +37,7 @@ def nobody() -> str:
 
 
 def test_table_without_a_sync_has_no_line() -> None:
-    assert list(catalog_checks("orders", {URIS: "thrift://nowhere:1"}, {}, ())) == []
+    assert list(check_catalog("orders", {URIS: "thrift://nowhere:1"}, {}, ())) == []
 
 
 def test_metastore_that_takes_connections_is_ok_wherever_its_address_is_given(metastore: str) -> None:
@@ -61,7 +61,7 @@ def test_metastore_within_the_session_and_hiveserver2_are_named_as_not_tried() -
 
 def test_tool_of_another_jar_fails_until_that_jar_is_named(tmp_path: Path) -> None:
     glue, jar = {ON: "true", "hoodie.meta.sync.client.tool.class": GLUE_TOOL}, tmp_path / "aws.jar"
-    statuses = [one.status for one in catalog_checks("orders", glue, {}, ())]
+    statuses = [one.status for one in check_catalog("orders", glue, {}, ())]
     with ZipFile(jar, "w") as archive:
         archive.writestr(GLUE_TOOL.replace(".", "/") + ".class", "")
 

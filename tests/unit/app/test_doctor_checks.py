@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.app.doctor.server import Check, jar_check, named_checks, server_checks, table_checks
+from hudi_reconcile.app.doctor.server import Check, check_jars, check_names, check_server, check_table
 from hudi_reconcile.config.rules_load import parse_rules
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -46,7 +46,7 @@ def bad(found: list[Check]) -> list[tuple[str, str]]:
 
 
 def test_good_server_and_table_are_ok_throughout() -> None:
-    found = [*server_checks(SERVER), *table_checks("orders", FACTS, REQUEST)]
+    found = [*check_server(SERVER), *check_table("orders", FACTS, REQUEST)]
 
     assert bad(found) == []
     assert len(found) == 5
@@ -63,7 +63,7 @@ def test_good_server_and_table_are_ok_throughout() -> None:
     ],
 )
 def test_weakness_of_the_server_is_a_warning_with_its_fix(server: ServerFacts, name: str, fix: str) -> None:
-    (found,) = [check for check in server_checks(server) if check.status != "ok"]
+    (found,) = [check for check in check_server(server) if check.status != "ok"]
 
     assert (found.name, found.status) == (name, "warn")
     assert fix in found.fix
@@ -88,7 +88,7 @@ def test_weakness_of_the_server_is_a_warning_with_its_fix(server: ServerFacts, n
     ],
 )
 def test_weakness_of_a_table_is_named_with_its_fix(facts: TableFacts, name: str, status: str, fix: str) -> None:
-    (found,) = [check for check in table_checks("orders", facts, REQUEST) if check.status != "ok"]
+    (found,) = [check for check in check_table("orders", facts, REQUEST) if check.status != "ok"]
 
     assert (found.name, found.status) == (name, status)
     assert fix in found.fix
@@ -96,7 +96,7 @@ def test_weakness_of_a_table_is_named_with_its_fix(facts: TableFacts, name: str,
 
 def test_rows_are_said_to_be_counted_or_about_so_many() -> None:
     (estimated, *_), (counted, *_) = (
-        list(table_checks("orders", facts, REQUEST)) for facts in (FACTS, replace(FACTS, are_rows_counted=True))
+        list(check_table("orders", facts, REQUEST)) for facts in (FACTS, replace(FACTS, are_rows_counted=True))
     )
 
     assert (estimated.detail, counted.detail) == (
@@ -105,7 +105,7 @@ def test_rows_are_said_to_be_counted_or_about_so_many() -> None:
 
 
 def test_table_that_may_not_be_read_fails_and_nothing_more_is_said_of_it() -> None:
-    found = list(table_checks("orders", replace(FACTS, can_read=False, key_proven=False), REQUEST))
+    found = list(check_table("orders", replace(FACTS, can_read=False, key_proven=False), REQUEST))
 
     assert bad(found) == [("orders: source", "fail")]
 
@@ -113,18 +113,18 @@ def test_table_that_may_not_be_read_fails_and_nothing_more_is_said_of_it() -> No
 def test_column_that_is_left_out_on_purpose_is_no_warning() -> None:
     request = replace(REQUEST, exclude=("place",))
 
-    assert bad(list(table_checks("orders", with_columns(ID, CHANGED, ODD), request))) == []
+    assert bad(list(check_table("orders", with_columns(ID, CHANGED, ODD), request))) == []
 
 
 def test_table_pulled_by_the_version_of_its_rows_needs_no_watermark() -> None:
-    found = list(table_checks("orders", FACTS, replace(REQUEST, watermark=(), by_version=True)))
+    found = list(check_table("orders", FACTS, replace(REQUEST, watermark=(), by_version=True)))
 
     assert bad(found) == []
     assert any("every pull scans the whole table" in check.detail for check in found)
 
 
 def test_table_without_watermark_is_warned_of() -> None:
-    assert bad(list(table_checks("orders", FACTS, replace(REQUEST, watermark=())))) == [("orders: watermark", "warn")]
+    assert bad(list(check_table("orders", FACTS, replace(REQUEST, watermark=())))) == [("orders: watermark", "warn")]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,15 @@ def test_incrementing_column_is_judged_beside_the_watermark(
 ) -> None:
     request = replace(REQUEST, incrementing=column)
 
-    (found,) = [one for one in table_checks("orders", facts, request) if one.name == "orders: incrementing"]
+    (found,) = [one for one in check_table("orders", facts, request) if one.name == "orders: incrementing"]
 
     assert found.status == status
     assert said in found.detail
 
 
 def test_jars_that_are_not_here_yet_are_named() -> None:
-    assert jar_check([], 2).status == "ok"
-    assert "a:b:1 will be fetched" in jar_check(["a:b:1"], 2).detail
+    assert check_jars([], 2).status == "ok"
+    assert "a:b:1 will be fetched" in check_jars(["a:b:1"], 2).detail
 
 
 def test_columns_that_the_lake_cannot_hold_fail_as_a_pull_would_until_there_is_a_lake_with_its_own() -> None:
@@ -162,7 +162,7 @@ def test_columns_that_the_lake_cannot_hold_fail_as_a_pull_would_until_there_is_a
     fix = 'compare: {rename: {"Order No": Order_No}}, or leave them out with source.columns'
 
     for is_new, status in ((True, "fail"), (False, "warn")):
-        (check,) = named_checks(table, found, None, is_new=is_new)
+        (check,) = check_names(table, found, None, is_new=is_new)
         assert (check.name, check.status, check.fix) == ("orders: columns", status, fix)
 
 
@@ -180,14 +180,14 @@ def test_columns_that_the_lake_cannot_hold_fail_as_a_pull_would_until_there_is_a
 def test_fix_is_in_the_words_of_the_databases_own_sql(changed: dict[str, object], fixes: list[str]) -> None:
     facts = replace(FACTS, **{"table": replace(TABLE, name="`shop`.`Order Items`"), **changed})  # type: ignore[arg-type]
 
-    assert [check.fix for check in table_checks("orders", facts, REQUEST, dialect) if check.status != "ok"] == fixes
+    assert [check.fix for check in check_table("orders", facts, REQUEST, dialect) if check.status != "ok"] == fixes
 
 
 def test_view_gets_no_statement_that_only_a_table_takes() -> None:
     columns = (ID, replace(CHANGED, nullable=True))
     facts = replace(with_columns(*columns), key_proven=False, indexed=frozenset(), has_indexes=False)
 
-    fixes = [check.fix for check in table_checks("orders", facts, REQUEST) if check.status != "ok"]
+    fixes = [check.fix for check in check_table("orders", facts, REQUEST) if check.status != "ok"]
     assert fixes == [
         "read a table instead, of which an index proves the key; this one has no indexes of its own",
         "after pulls: hudi-reconcile sweep -t orders",
@@ -215,13 +215,13 @@ def test_mask_and_rule_on_a_column_that_the_source_has_not_fail_until_there_is_a
     }  # fmt: skip
     table, rules = TableConfig.model_validate(values), parse_rules(RULES, "orders.yaml", "orders")
 
-    found = list(named_checks(table, TABLE, rules, is_new=True))
+    found = list(check_names(table, TABLE, rules, is_new=True))
 
     assert bad(found) == [("orders: mask", "fail"), ("orders: rules", "fail")]
     assert "mask names emial" in found[0].detail
     assert "rule r3 names amuont" in found[1].detail
-    assert {one.status for one in named_checks(table, TABLE, rules, is_new=False)} == {"warn"}
-    assert list(named_checks(table.model_copy(update={"mask": {}}), TABLE, None, is_new=True)) == []
+    assert {one.status for one in check_names(table, TABLE, rules, is_new=False)} == {"warn"}
+    assert list(check_names(table.model_copy(update={"mask": {}}), TABLE, None, is_new=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_setting_that_a_sweep_refuses_by_the_columns_fails_here_already(
     settings: dict[str, object], label: str, said: str
 ) -> None:
     values = {"name": "orders", "source": {"table": "orders"}, "lake": {"path": "/lake"}, **settings}
-    (check,) = named_checks(TableConfig.model_validate(values), TABLE, None, is_new=False)
+    (check,) = check_names(TableConfig.model_validate(values), TABLE, None, is_new=False)
 
     assert (check.name, check.status) == (label, "fail")
     assert said in check.detail

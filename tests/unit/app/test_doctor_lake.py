@@ -7,10 +7,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from hudi_reconcile.app.doctor.lake import folder_check, lake_checks, lock_check, open_folder_check
+from hudi_reconcile.app.doctor.lake import check_folder, check_lake, lock_check, open_folder_check
 from hudi_reconcile.app.doctor.server import Check
 from hudi_reconcile.core.plan.guards import Policy
-from hudi_reconcile.core.plan.lake_locks import PROVIDER, client_classes
+from hudi_reconcile.core.plan.lake_locks import PROVIDER, list_client_classes
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Instant, SourceTable
 from hudi_reconcile.ports import Origin
@@ -46,7 +46,7 @@ def hudi_table(folder: Path, *, key: str = "order_id", ordering: str = "_hr_read
 
 def lake_check(one: TableJob, source: SourceTable | None) -> Check:
     """The only line, of a path that is no other tool's table."""
-    (found,) = lake_checks(one, source, lambda _: Origin())
+    (found,) = check_lake(one, source, lambda _: Origin())
     return found
 
 
@@ -58,7 +58,7 @@ def test_path_that_is_not_there_yet_can_be_made(tmp_path: Path) -> None:
 def test_path_below_a_file_fails(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
 
-    found = folder_check("reports", tmp_path / "file" / "reports")
+    found = check_folder("reports", tmp_path / "file" / "reports")
 
     assert (found.status, found.detail) == ("fail", f"{tmp_path / 'file'} is no folder")
 
@@ -75,8 +75,8 @@ def test_table_of_another_tool_is_told_in_plain_lines(tmp_path: Path) -> None:
     origin = Origin(None, "deltastreamer.checkpoint.key", "2026-01-01 00:00:07", at)
     folder = hudi_table(tmp_path / "orders", ordering="order_id")
 
-    first, *lines = lake_checks(job(str(folder)), SOURCE, lambda _: origin)
-    adopted, *more = lake_checks(job(str(folder), adopt=True), SOURCE, lambda _: Origin())
+    first, *lines = check_lake(job(str(folder)), SOURCE, lambda _: origin)
+    adopted, *more = check_lake(job(str(folder), adopt=True), SOURCE, lambda _: Origin())
 
     assert (first.status, "adopt: true" in first.fix) == ("warn", True)
     said = "\n".join(line.detail for line in lines)
@@ -92,7 +92,7 @@ def test_table_of_another_tool_is_told_in_plain_lines(tmp_path: Path) -> None:
 def test_table_whose_ordering_field_the_source_lacks_cannot_be_adopted(tmp_path: Path) -> None:
     folder = hudi_table(tmp_path / "orders", ordering="kafka_offset")
 
-    first, *lines = lake_checks(job(str(folder), adopt=True), SOURCE, lambda _: Origin())
+    first, *lines = check_lake(job(str(folder), adopt=True), SOURCE, lambda _: Origin())
 
     assert first.status == "warn"
     assert "apply: refused: its ordering field kafka_offset is no column of the source" in [one.detail for one in lines]
@@ -145,7 +145,7 @@ def test_store_without_a_lock_fails_with_the_lines_to_set_and_local_paths_have_n
 def test_store_with_a_lock_of_the_config_or_with_the_jars_of_hudis_client_is_ok(tmp_path: Path) -> None:
     jar = tmp_path / "client.jar"
     with ZipFile(jar, "w") as archive:
-        for name in client_classes("s3a://lake/orders"):
+        for name in list_client_classes("s3a://lake/orders"):
             archive.writestr(name.replace(".", "/") + ".class", "")
     (tmp_path / "other.jar").write_text("no archive")
 

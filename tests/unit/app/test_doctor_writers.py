@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.doctor.lake import find_writers, sort_files, writers_check
+from hudi_reconcile.app.doctor.lake import check_writers, find_writers, sort_files
 from hudi_reconcile.core.plan.lake_ownership import SETTINGS, Writers
 from tests.unit.app.test_doctor_lake import hudi_table, job
 
@@ -29,7 +29,7 @@ def test_table_that_only_we_wrote_is_ok(tmp_path: Path) -> None:
     (table / ".hoodie" / "timeline" / f"{THIRD}.compaction.requested").touch()
 
     assert find_writers(table) == Writers(commits=2)
-    assert [check.status for check in writers_check(job(str(table)))] == ["ok"]
+    assert [check.status for check in check_writers(job(str(table)))] == ["ok"]
 
 
 def test_commits_of_another_writer_are_counted_and_the_settings_it_needs_are_named(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_commits_of_another_writer_are_counted_and_the_settings_it_needs_are_nam
     commit(table, FIRST)
     commit(table, SECOND, label="deltastreamer.checkpoint.key")
 
-    (check,) = writers_check(job(str(table)))
+    (check,) = check_writers(job(str(table)))
 
     assert (check.status, "1 of the newest 2 commits are another writer's" in check.detail) == ("warn", True)
     assert "hoodie.clean.failed.writes.policy=LAZY" in check.fix
@@ -60,7 +60,7 @@ def test_writer_in_flight_is_one_with_default_settings_where_it_has_no_heartbeat
     if beats:
         (table / ".hoodie" / ".heartbeat" / SECOND).touch()
 
-    (check,) = writers_check(job(str(table)))
+    (check,) = check_writers(job(str(table)))
 
     assert (check.status, SECOND in check.detail) == (status, not beats)
 
@@ -82,5 +82,5 @@ def test_clustering_that_an_older_table_version_requests_as_a_replacement_is_no_
 
 
 def test_no_table_and_one_that_is_not_local_say_nothing(tmp_path: Path) -> None:
-    assert list(writers_check(job(str(tmp_path)))) == []
-    assert list(writers_check(job("s3a://bucket/orders"))) == []
+    assert list(check_writers(job(str(tmp_path)))) == []
+    assert list(check_writers(job("s3a://bucket/orders"))) == []

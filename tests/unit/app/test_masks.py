@@ -10,7 +10,7 @@ from hudi_reconcile.app.jobs import derive_lake_masks
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.masking import Masking, shown_columns
+from hudi_reconcile.core.tables.masking import Masking, list_shown_columns
 from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, SourceTable
 
@@ -64,7 +64,7 @@ def test_change_query_masks_what_a_sweep_masks_and_says_the_same_of_it(settings:
         source, lake(), watermark=("updated_at",), exclude=frozenset(), partition_by=config.lake.partition_by
     )
     names = {one.column.name: one.column.lake_name for one in agreed.columns}
-    shown = shown_columns(agreed, list_whole_columns(config.lake.partition_by))
+    shown = list_shown_columns(agreed, list_whole_columns(config.lake.partition_by))
     swept = Masking.of(config.mask, config.personal).select_masked(names, shown)
 
     found = derive_lake_masks(config, lake())

@@ -12,7 +12,7 @@ from hudi_reconcile.app import commands
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.app.time_limit import TimeLimit
 from hudi_reconcile.config.tables import SweepConfig
-from hudi_reconcile.core.deadline import Deadline, table_key
+from hudi_reconcile.core.deadline import Deadline, name_table_limit
 from hudi_reconcile.core.errors import ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
@@ -76,7 +76,7 @@ def test_pull_of_a_run_whose_sweep_broke_off_is_told(ends: dict[str, object]) ->
 def test_stage_is_not_begun_once_the_time_limit_is_over_and_what_was_done_is_told(
     monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
-    limit, begun = TimeLimit("t", Deadline(table_key("t"), "1s", 0.0)), list[str]()
+    limit, begun = TimeLimit("t", Deadline(name_table_limit("t"), "1s", 0.0)), list[str]()
     one = cast("TableRun", SimpleNamespace(**{**vars(ONE), "limit": limit}))
 
     def step(name: str, after: str) -> TableResult:

@@ -15,7 +15,7 @@ from hudi_reconcile.app.outputs import deliver, name_datasets
 from hudi_reconcile.config.fields import Place
 from hudi_reconcile.config.model import Config, OpenLineageConfig, OutputsConfig
 from hudi_reconcile.report.outputs.openlineage import Dataset, Ends
-from hudi_reconcile.report.outputs.prometheus import metrics_name
+from hudi_reconcile.report.outputs.prometheus import name_metrics
 from tests.unit.report.stories import all_stories
 
 RUN = all_stories()["checked"].run
@@ -42,8 +42,8 @@ def test_every_output_is_written_where_the_config_says(tmp_path: Path) -> None:
     assert [suite.name for suite in JUnitXml.fromfile(str(tmp_path / "ci" / "junit.xml"))] == ["orders"]
     config = str(Path(RUN["provenance"]["config"]).absolute())
     assert sorted(path.name for path in (tmp_path / "metrics").iterdir()) == [
-        metrics_name("check", config),
-        metrics_name("sweep", config),
+        name_metrics("check", config),
+        name_metrics("sweep", config),
     ]
     told = [json.loads(line) for line in (tmp_path / "runs.ndjson").read_text().splitlines()]
     assert [(one["command"], one["table"], one["outcome"]) for one in told] == [
@@ -91,7 +91,7 @@ def test_nothing_is_written_where_nothing_is_asked_for(tmp_path: Path) -> None:
 def test_fifo_that_somebody_put_in_an_outputs_place_holds_no_run(tmp_path: Path) -> None:
     config = str(Path(RUN["provenance"]["config"]).absolute())
     (tmp_path / "metrics").mkdir()
-    for name in ("runs.ndjson", "lineage.ndjson", f"metrics/{metrics_name('check', config)}"):
+    for name in ("runs.ndjson", "lineage.ndjson", f"metrics/{name_metrics('check', config)}"):
         os.mkfifo(tmp_path / name)
     outputs = OutputsConfig(
         prometheus=tmp_path / "metrics",
@@ -105,7 +105,7 @@ def test_fifo_that_somebody_put_in_an_outputs_place_holds_no_run(tmp_path: Path)
 
     assert not thread.is_alive()
     assert [line.split(":")[1].strip() for line in said] == ["outputs.ndjson", "outputs.openlineage"]
-    assert (tmp_path / "metrics" / metrics_name("check", config)).is_file()
+    assert (tmp_path / "metrics" / name_metrics("check", config)).is_file()
 
 
 def test_output_that_cannot_be_written_is_said_and_the_others_are_written(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.coverage import Reached, list_left_out
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
-from hudi_reconcile.evidence.files import file_sha256
+from hudi_reconcile.evidence.files import hash_file
 from hudi_reconcile.evidence.store import Store, read_plan
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.core.test_plan import PLAN
@@ -53,7 +53,7 @@ def plan(config: Config) -> Plan:
         part = folder.findings_dir("orders") / "part-0.parquet"
         part.parent.mkdir()
         part.write_bytes(b"rows")
-        plan = replace(PLAN, run_id=folder.run_id, files={"findings/part-0.parquet": file_sha256(part)})
+        plan = replace(PLAN, run_id=folder.run_id, files={"findings/part-0.parquet": hash_file(part)})
         folder.write_plan("orders", plan_document(plan))
         swept = TableResult("orders", Outcome.DRIFT, unverified=(COLUMN, MOVING, *OUTSIDE))
         folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (swept,))))
@@ -96,14 +96,14 @@ def lines_of(config: Config) -> list[dict[str, Any]]:
 
 
 def write_lines(config: Config, lines: list[dict[str, Any]]) -> None:
-    (config.reports / "audit.jsonl").write_bytes(b"".join(audit_log.canonical(line) + b"\n" for line in lines))
+    (config.reports / "audit.jsonl").write_bytes(b"".join(audit_log.write_canonical(line) + b"\n" for line in lines))
 
 
 def edit_both(config: Config, plan: Plan, *, hashed: bool) -> None:
     """The file, and with it the hash that the log has of it; `hashed`: the line's own hash too."""
     path, lines = config.reports / plan.run_id / "orders" / "plan.json", lines_of(config)
     path.write_text(json.dumps({**json.loads(path.read_text()), "steps": []}))
-    lines[0]["files"]["orders/plan.json"] = file_sha256(path)
+    lines[0]["files"]["orders/plan.json"] = hash_file(path)
     if hashed:
         lines[0]["hash"] = audit_log.record_hash(lines[0])
     write_lines(config, lines)
@@ -249,7 +249,7 @@ def test_one_plan_of_a_run_over_several_tables_is_approved_without_the_others(tm
             part = folder.findings_dir(table) / "part-0.parquet"
             part.parent.mkdir()
             part.write_bytes(table.encode())
-            files = {"findings/part-0.parquet": file_sha256(part)}
+            files = {"findings/part-0.parquet": hash_file(part)}
             plans[table] = replace(PLAN, table=table, run_id=folder.run_id, files=files)
             folder.write_plan(table, plan_document(plans[table]))
         swept = tuple(TableResult(table, Outcome.DRIFT) for table in plans)

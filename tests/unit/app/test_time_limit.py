@@ -21,7 +21,7 @@ from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.app.time_limit import TimeLimit
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.catalog_sync import SyncOutcome
-from hudi_reconcile.core.deadline import Deadline, table_key
+from hudi_reconcile.core.deadline import Deadline, name_table_limit
 from hudi_reconcile.core.errors import RefusedError, SourceError, Terminated, TimeLimitError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult
@@ -32,8 +32,8 @@ from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, job, swept
 
 SECONDS = 20
-SOON = Deadline(table_key("t"), "50ms", 0.05)
-NEVER = Deadline(table_key("t"), "1h", 3_600)
+SOON = Deadline(name_table_limit("t"), "50ms", 0.05)
+NEVER = Deadline(name_table_limit("t"), "1h", 3_600)
 AT_ZERO = SimpleNamespace(monotonic_seconds=lambda: 0.0, utc_micros=lambda: 0, sleep=time.sleep)
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from hudi_reconcile.app.approvals import check_duties
-from hudi_reconcile.app.host import HostClock, actor, hides_user
+from hudi_reconcile.app.host import HostClock, find_actor, hides_user
 from hudi_reconcile.app.store import plan_document
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.cli.main import run
@@ -26,9 +26,9 @@ from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Approved
 from hudi_reconcile.evidence import audit_log
-from hudi_reconcile.evidence.files import file_sha256
+from hudi_reconcile.evidence.files import hash_file
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals, list_misowned
+from hudi_reconcile.evidence.trust import list_approvals, list_misowned
 from tests.unit.core.test_plan import PLAN
 
 UNSHARE = ["unshare", "--user"]
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def plan(folder: Path) -> Plan:
     """A plan that a sweep of our own left."""
-    return swept(folder, actor({}).uid)
+    return swept(folder, find_actor({}).uid)
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def swept(folder: Path, uid: str) -> Plan:
         part = building.findings_dir("orders") / "part-0.parquet"
         part.parent.mkdir()
         part.write_bytes(b"rows")
-        files = {"findings/part-0.parquet": file_sha256(part)}
+        files = {"findings/part-0.parquet": hash_file(part)}
         plan = replace(PLAN, run_id=building.run_id, created_micros=now, files=files)
         building.write_plan("orders", plan_document(plan))
         said = {"by": "alice", "login": "alice@desk", "uid": uid}
@@ -89,7 +89,7 @@ def swept(folder: Path, uid: str) -> Plan:
 def approve(folder: Path) -> Approved:
     """Bob's word, from this process, by a config that asks for a name alone."""
     assert run(["-c", str(folder / "other.yaml"), "approve", "latest", "--as", "bob"]) == 0
-    return list(approvals(folder / "reports"))[-1]
+    return list(list_approvals(folder / "reports"))[-1]
 
 
 def approve_hidden(folder: Path, config: str, shown: str) -> subprocess.CompletedProcess[str]:
@@ -128,7 +128,7 @@ def test_approval_in_a_user_namespace_is_refused_by_name(folder: Path, plan: Pla
 @pytest.mark.usefixtures("namespace", "host")
 def test_word_under_an_id_that_its_file_does_not_belong_to_does_not_count(folder: Path, plan: Plan) -> None:
     done = approve_hidden(folder, "other.yaml", f"--map-user={BOB}")  # a config of one's own asks less
-    (word,) = approvals(folder / "reports")
+    (word,) = list_approvals(folder / "reports")
 
     assert (done.returncode, word.uid.split("@")[0]) == (0, str(BOB))
     with pytest.raises(
@@ -171,7 +171,7 @@ def test_word_that_stands_in_the_log_alone_belongs_to_nobody(folder: Path) -> No
     old["command"] = "approve"
     audit_log.append(reports / "audit.jsonl", {**old, "tables": given["tables"]})
 
-    assert list(approvals(reports)) == [word]
+    assert list(list_approvals(reports)) == [word]
     assert list_misowned(reports) == {word}
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from psycopg import sql
 
-from hudi_reconcile.changefeed.postgres_sink import PostgresTarget, TargetColumn, check_columns, statements, suggest_fix
+from hudi_reconcile.changefeed.postgres_sink import (
+    PostgresTarget,
+    TargetColumn,
+    build_statements,
+    check_columns,
+    suggest_fix,
+)
 from hudi_reconcile.core.errors import UsageError
 
 TYPES = {
@@ -17,7 +23,7 @@ COLUMNS = ["other", "id", 'odd "name"', "part"]
 
 
 def texts(key: list[str]) -> list[str]:
-    return [one.as_string(None) for one in statements(sql.Identifier("s", "T"), TYPES, COLUMNS, key)]
+    return [one.as_string(None) for one in build_statements(sql.Identifier("s", "T"), TYPES, COLUMNS, key)]
 
 
 def test_rows_are_deleted_and_upserted_by_key_with_the_types_of_the_target_and_quoted_names() -> None:
@@ -41,7 +47,7 @@ def test_keys_with_a_null_part_which_no_constraint_knows_again_are_deleted_befor
 
 
 def test_table_of_nothing_but_its_key_is_kept_in_step_too() -> None:
-    _, insert = statements(sql.Identifier("t"), {"id": TYPES["id"]}, COLUMNS, ["id"])
+    _, insert = build_statements(sql.Identifier("t"), {"id": TYPES["id"]}, COLUMNS, ["id"])
 
     assert insert.as_string(None).endswith('on conflict ("id") do nothing')
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.app.commands import read_plans
-from hudi_reconcile.app.host import HostClock, actor, hides_user
+from hudi_reconcile.app.host import HostClock, find_actor, hides_user
 from hudi_reconcile.app.rules import read_newest_comparison
 from hudi_reconcile.app.store import open_store, plan_document
 from hudi_reconcile.cli.main import run
@@ -26,10 +26,10 @@ from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
 from hudi_reconcile.core.sweep.segments import RangeSegments
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import AuditKey, AuditKeyError
-from hudi_reconcile.evidence.files import EvidenceError, file_sha256
-from hudi_reconcile.evidence.history import known_columns, newest_compared, past_coverage
+from hudi_reconcile.evidence.files import EvidenceError, hash_file
+from hudi_reconcile.evidence.history import find_known_columns, find_newest_comparison, list_past_coverage
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import UntrustedError, approvals
+from hudi_reconcile.evidence.trust import UntrustedError, list_approvals
 from tests.unit.cli.test_evidence_commands import STORED, write_findings
 from tests.unit.core.test_plan import PLAN
 from tests.unit.report.stories import all_stories
@@ -73,10 +73,10 @@ def sweep(store: Store, minutes_ago: int, *, by: str = "svc") -> str:
     with store.begin(at) as building:
         write_findings(building.findings_dir("orders"), STORED)
         parts = building.findings_dir("orders")
-        files = {f"findings/{path.name}": file_sha256(path) for path in parts.iterdir()}
+        files = {f"findings/{path.name}": hash_file(path) for path in parts.iterdir()}
         plan = replace(PLAN, run_id=building.run_id, created_micros=at, upserts=6, deletes=3, files=files)
         building.write_plan("orders", plan_document(plan))
-        building.write_coverage("orders", coverage.document("orders", COVERED))
+        building.write_coverage("orders", coverage.write_coverage_document("orders", COVERED))
         who = {"by": by, "login": f"{by}@batch", "uid": "77@batch"}
         building.write_result({**story.run, "run_id": building.run_id, "provenance": who})
         building.finish()
@@ -112,7 +112,7 @@ def chained(records: list[dict[str, Any]]) -> list[bytes]:
         record = {name: value for name, value in one.items() if name not in ("mac", "key_id")}
         record |= {"seq": seq, "previous": previous}
         previous = audit_log.record_hash(record)
-        lines.append(audit_log.canonical({**record, "hash": previous}) + b"\n")
+        lines.append(audit_log.write_canonical({**record, "hash": previous}) + b"\n")
     return lines
 
 
@@ -120,7 +120,7 @@ def with_forged_files(folder: Path) -> list[dict[str, Any]]:
     """The records with the hashes that the files have now."""
     records = [json.loads(line) for line in lines_of(folder)]
     for one in records:
-        one["files"] = {name: file_sha256(folder / "reports" / one["run_id"] / name) for name in one["files"]}
+        one["files"] = {name: hash_file(folder / "reports" / one["run_id"] / name) for name in one["files"]}
     return records
 
 
@@ -153,7 +153,7 @@ def add_unsealed(folder: Path) -> None:
     forged = {**with_forged_files(folder)[-1], "seq": len(old), "previous": json.loads(old[-2])["hash"]}
     for name in ("mac", "key_id", "hash"):
         forged.pop(name)
-    write_log(folder, [*old[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
+    write_log(folder, [*old[:-1], audit_log.write_canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
 
 
 def name_a_key_of_ones_own(folder: Path) -> None:
@@ -161,14 +161,14 @@ def name_a_key_of_ones_own(folder: Path) -> None:
     old = lines_of(folder)
     forged = {**with_forged_files(folder)[-1], "key_id": "0123456789abcdef", "mac": "ab" * 32}
     forged.pop("hash")
-    write_log(folder, [*old[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
+    write_log(folder, [*old[:-1], audit_log.write_canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
 
 
 def say_seal_with_letters_of_no_hash(folder: Path) -> None:
     old = lines_of(folder)
     forged = {**with_forged_files(folder)[-1], "mac": "\u00e9\ud800"}
     forged.pop("hash")
-    write_log(folder, [*old[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
+    write_log(folder, [*old[:-1], audit_log.write_canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"])
 
 
 WAYS = [
@@ -228,10 +228,10 @@ def test_later_runs_go_on_from_nothing_that_the_key_does_not_prove(
     store = store_in(folder)
     table = load_config(folder / "reconcile.yaml", {}).table("orders")
 
-    assert all(one.run_id != swept[1] for found in past_coverage(store, "orders") for one in found.stretches)
-    assert known_columns(store, "orders").changes == ()
+    assert all(one.run_id != swept[1] for found in list_past_coverage(store, "orders") for one in found.stretches)
+    assert find_known_columns(store, "orders").changes == ()
     with pytest.raises(UntrustedError):
-        newest_compared(store, "orders")
+        find_newest_comparison(store, "orders")
     compared = read_newest_comparison(store, table)
     assert compared is not None
     assert "cannot be trusted" in compared.gap or "changed since" in compared.gap
@@ -303,7 +303,7 @@ def test_log_that_ends_with_the_head_that_the_config_names_is_whole_and_its_appr
     configure(folder, f"{{key: '${{env:AUDIT_KEY}}', unsealed_head: {head}}}")
 
     store = store_in(folder)
-    assert [one.by for one in approvals(store.reports, store.keys)] == ["alice"]
+    assert [one.by for one in list_approvals(store.reports, store.keys)] == ["alice"]
     assert (run(["audit", "verify"]), run(["audit", "purge", "--older-than", "100d"])) == (0, 0)
     assert "not sealed" not in capsys.readouterr().out
 
@@ -374,7 +374,7 @@ def test_run_whose_folder_is_gone_is_missing_and_no_older_one_takes_its_place(
     store = store_in(folder)
 
     with pytest.raises(UntrustedError, match=f"run {drifted} is missing"):
-        newest_compared(store, "orders")
+        find_newest_comparison(store, "orders")
     compared = read_newest_comparison(store, table)
     assert compared is not None
     assert f"run {drifted} is missing" in compared.gap  # the drift rule is an error, and passes on no older sweep
@@ -395,7 +395,7 @@ def test_run_whose_folder_is_gone_is_missing_and_no_older_one_takes_its_place(
 
     again = sweep(store_in(folder), 1)
     assert run(["plan", "latest"]) == 0  # a newer run takes its place
-    found = newest_compared(store_in(folder), "orders")
+    found = find_newest_comparison(store_in(folder), "orders")
     assert found is not None
     assert found.run_id == again
 
@@ -410,11 +410,11 @@ def test_run_that_is_missing_stands_in_the_way_of_no_command_that_it_was_not_for
 def test_coverage_of_before_a_run_that_is_missing_does_not_count(folder: Path) -> None:
     sweep(store_in(folder), 30)
     gone = other(store_in(folder), "pulled", 20)
-    assert past_coverage(store_in(folder), "orders") == (COVERED,)
+    assert list_past_coverage(store_in(folder), "orders") == (COVERED,)
 
     shutil.rmtree(folder / "reports" / gone)  # it may have made the table anew
 
-    assert past_coverage(store_in(folder), "orders") == ()
+    assert list_past_coverage(store_in(folder), "orders") == ()
 
 
 def test_runs_that_were_purged_are_not_missing_also_where_the_log_got_its_key_later(
@@ -444,7 +444,7 @@ def test_purge_that_somebody_without_the_key_wrote_hides_no_run(folder: Path, sw
 
     assert swept[1] in store_in(folder).run_ids()
     with pytest.raises(UntrustedError):
-        newest_compared(store_in(folder), "orders")
+        find_newest_comparison(store_in(folder), "orders")
 
 
 def test_link_to_a_folder_beside_the_findings_is_refused(folder: Path, swept: tuple[str, str]) -> None:
@@ -477,24 +477,25 @@ def test_key_that_was_replaced_seals_nothing_after_the_new_one_and_approves_noth
     assert (run(["plan", swept[0]]), run(["audit", "verify"])) == (0, 0)  # lines of before the change count
     store = store_in(folder)
     with pytest.raises(RefusedError, match="under a key that was replaced"):
-        list(approvals(store.reports, store.keys))
+        list(list_approvals(store.reports, store.keys))
     _, newer = sweep(store_in(folder), 5), sweep(store_in(folder), 4)
     assert (run(["plan", newer]), run(["plan", swept[0]]), run(["audit", "verify"])) == (0, 0, 0)
-    assert list(approvals(store.reports, store.keys)) == []
+    assert list(list_approvals(store.reports, store.keys)) == []
 
     forge(folder, newer)
     leaked = AuditKey(KEY.encode())
     forged = {name: value for name, value in with_forged_files(folder)[-1].items() if name not in ("mac", "hash")}
     forged["key_id"] = leaked.key_id
-    forged["mac"] = leaked.mac(audit_log.sealed_text(forged))
+    forged["mac"] = leaked.mac(audit_log.write_sealed_text(forged))
     write_log(
-        folder, [*lines_of(folder)[:-1], audit_log.canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"]
+        folder,
+        [*lines_of(folder)[:-1], audit_log.write_canonical({**forged, "hash": audit_log.record_hash(forged)}) + b"\n"],
     )
     capsys.readouterr()
     assert (run(["plan", newer]), run(["audit", "verify"])) == (5, 1)
     assert "forged with the old key" in capsys.readouterr().out
     with pytest.raises(RefusedError, match="not as it was written"):
-        list(approvals(store.reports, store.keys))
+        list(list_approvals(store.reports, store.keys))
 
 
 def test_blank_line_that_an_editor_left_is_to_be_removed_and_costs_no_run(folder: Path, swept: tuple[str, str]) -> None:
@@ -547,11 +548,11 @@ def test_other_login_is_the_users_id_and_no_variable_makes_it_another(
 ) -> None:
     configure(folder, policy="{require_approval: true, approver: other_login}")
     as_user(1000, "alice")
-    me = actor({})
+    me = find_actor({})
     with store_in(folder).begin(now_micros() - MINUTE) as building:
         story = all_stories()["drift"]
         write_findings(building.findings_dir("orders"), STORED)
-        files = {f"findings/{path.name}": file_sha256(path) for path in building.findings_dir("orders").iterdir()}
+        files = {f"findings/{path.name}": hash_file(path) for path in building.findings_dir("orders").iterdir()}
         plan = replace(PLAN, run_id=building.run_id, created_micros=now_micros(), files=files)
         building.write_plan("orders", plan_document(plan))
         who = {"by": me.name, "login": me.login, "uid": me.uid}
@@ -576,4 +577,4 @@ def test_user_without_an_entry_is_named_by_its_id(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("pwd.getpwuid", missing)
 
-    assert actor({"HUDI_RECONCILE_AS": "night", "LOGNAME": "x"}).login.startswith("uid1000@")
+    assert find_actor({"HUDI_RECONCILE_AS": "night", "LOGNAME": "x"}).login.startswith("uid1000@")

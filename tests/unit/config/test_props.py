@@ -14,7 +14,7 @@ from hudi_reconcile.config.load import load_config, parse_config
 from hudi_reconcile.config.secrets import read_text_file
 from hudi_reconcile.config.show import write_yaml
 from hudi_reconcile.core.errors import ConfigError
-from hudi_reconcile.spark.jars import locked_jars
+from hudi_reconcile.spark.jars import list_locked_jars
 
 PLACE = Place("orders.properties", Path("/props"))
 BASE = {
@@ -137,7 +137,7 @@ def test_key_that_hudi_does_not_know_is_refused_with_the_nearest_unless_it_is_tr
 def test_list_of_hudis_keys_is_that_of_the_bundle_in_the_lock_file() -> None:
     head = KEYS_FILE.read_text("utf-8").splitlines()[0]
 
-    assert locked_jars()[0].coordinate in head, "make it again: python -m tests.support.hudi_keys"
+    assert list_locked_jars()[0].coordinate in head, "make it again: python -m tests.support.hudi_keys"
     assert {"hoodie.upsert.shuffle.parallelism", "hoodie.keep.max.commits"} <= set(hudi_keys())
 
 

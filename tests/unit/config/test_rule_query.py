@@ -11,7 +11,7 @@ from hudi_reconcile.config.rules_load import parse_rules
 from hudi_reconcile.config.rules_model import require_batch
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.rules.reach import ARGUMENTS, EXPECTATIONS, OTHER_TABLES, find_reach_fault
-from hudi_reconcile.rules.expectations import library
+from hudi_reconcile.rules.expectations import load_library
 from tests.support.rule_queries import (
     LEGAL,
     LEGAL_EXPECTATIONS,
@@ -68,7 +68,7 @@ def test_expectation_that_carries_more_than_data_is_refused_with_its_place(rule:
 
 
 def test_every_expectation_and_argument_of_great_expectations_is_judged() -> None:
-    library()
+    load_library()
     from great_expectations.expectations import registry  # noqa: PLC0415 - takes seconds
 
     known = registry.list_registered_expectation_implementations()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.plan.lake_ownership import Adoption, adoption, describe_adoption, describe_table
+from hudi_reconcile.core.plan.lake_ownership import Adoption, describe_adoption, describe_table, judge_adoption
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Foreign, LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -37,15 +37,15 @@ TABLE = LakeTable(
 
 
 def said(table: LakeTable, partition_by: tuple[PartitionField, ...] = ()) -> str:
-    return "; ".join(adoption(table, SOURCE, partition_by).apply)
+    return "; ".join(judge_adoption(table, SOURCE, partition_by).apply)
 
 
 def test_table_with_the_sources_columns_is_written() -> None:
-    assert adoption(TABLE, SOURCE, ()) == Adoption()
+    assert judge_adoption(TABLE, SOURCE, ()) == Adoption()
 
 
 def test_table_of_ours_needs_no_adoption() -> None:
-    assert adoption(replace(TABLE, foreign=None, columns=()), SOURCE, ()) == Adoption()
+    assert judge_adoption(replace(TABLE, foreign=None, columns=()), SOURCE, ()) == Adoption()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_partition_that_the_config_derives_is_filled() -> None:
 
 
 def test_column_of_the_lake_alone_stops_pulls_and_no_correction() -> None:
-    found = adoption(replace(TABLE, columns=(*COLUMNS, LakeColumn("loaded_by", "string"))), SOURCE, ())
+    found = judge_adoption(replace(TABLE, columns=(*COLUMNS, LakeColumn("loaded_by", "string"))), SOURCE, ())
 
     assert (found.apply, found.pull) == ((), ("a pull would empty loaded_by, which the source does not have",))
 
@@ -79,7 +79,7 @@ def test_column_of_the_lake_alone_stops_pulls_and_no_correction() -> None:
 def test_zoned_timestamp_as_a_key_is_refused() -> None:
     source = replace(SOURCE, key=("at",), columns=(*SOURCE.columns[:2], Column("at", Kind.TIMESTAMPTZ, "timestamptz")))
 
-    assert "its key at is a timestamp" in "; ".join(adoption(TABLE, source, ()).apply)
+    assert "its key at is a timestamp" in "; ".join(judge_adoption(TABLE, source, ()).apply)
 
 
 def test_columns_that_are_not_known_yet_are_no_reason() -> None:

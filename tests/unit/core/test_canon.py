@@ -30,8 +30,8 @@ def test_null_has_no_text_and_its_own_mark() -> None:
 def test_numbers_of_a_row_are_those_of_its_md5() -> None:
     # printf '1:7~' | md5sum
     assert canonical_text.row_digest(["7", None]) >> 28 == int("5f452fb8", 16)
-    assert canonical_text.bucket(["7", None], 1 << 32) == int("5f452fb8", 16)
-    assert canonical_text.bucket(["7", None], 10) == int("5f452fb8", 16) % 10
+    assert canonical_text.choose_bucket(["7", None], 1 << 32) == int("5f452fb8", 16)
+    assert canonical_text.choose_bucket(["7", None], 10) == int("5f452fb8", 16) % 10
 
 
 def test_digests_are_summed_in_halves_by_segment() -> None:

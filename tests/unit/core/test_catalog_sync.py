@@ -17,10 +17,10 @@ from hudi_reconcile.core.catalog_sync import (
 )
 from hudi_reconcile.core.notes import count_open
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.result import TableResult, write_table_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled
-from hudi_reconcile.core.result_queries import is_wholly_corrected, result_without_plan
-from hudi_reconcile.report.words.verdict import verdict
+from hudi_reconcile.core.result_queries import is_wholly_corrected, restore_result_without_plan
+from hudi_reconcile.report.words.verdict import write_verdict
 
 ON = "hoodie.datasource.meta.sync.enable"
 HIVE_ON = "hoodie.datasource.hive_sync.enable"
@@ -102,7 +102,7 @@ def test_failed_sync_after_all_went_well_is_an_error_that_names_the_commit_which
     assert f"commit {instant} is in the lake and stands" in found.error.message
     assert "shop.orders" in found.error.message
     assert (found.pull, found.corrections, found.findings) == (result.pull, result.corrections, result.findings)
-    said = verdict({"command": "pull", "outcome": "unverified", "tables": [table_document(found)]})
+    said = write_verdict({"command": "pull", "outcome": "unverified", "tables": [write_table_document(found)]})
     assert said == "The lake is as this run left it, but the catalog may not show that: orders."
 
 
@@ -123,16 +123,16 @@ def test_failed_sync_hides_no_other_ending(outcome: Outcome) -> None:
 
 
 def test_corrections_are_whole_and_leave_nothing_to_an_apply_though_the_catalog_lags() -> None:
-    document = table_document(tell_of_sync(CORRECTED, FAILED))
+    document = write_table_document(tell_of_sync(CORRECTED, FAILED))
 
     assert is_wholly_corrected(document)
-    assert result_without_plan(document, "run") is None
+    assert restore_result_without_plan(document, "run") is None
 
 
 def test_verdict_tells_tables_that_only_the_catalog_lacks_from_those_that_were_not_compared() -> None:
-    stale = table_document(tell_of_sync(replace(PULLED, name="items"), FAILED))
-    other = table_document(TableResult("orders", Outcome.UNVERIFIED, error=Failure("LakeError", "gone", "look")))
+    stale = write_table_document(tell_of_sync(replace(PULLED, name="items"), FAILED))
+    other = write_table_document(TableResult("orders", Outcome.UNVERIFIED, error=Failure("LakeError", "gone", "look")))
 
-    said = verdict({"command": "pull", "outcome": "unverified", "tables": [stale, other]})
+    said = write_verdict({"command": "pull", "outcome": "unverified", "tables": [stale, other]})
 
     assert said == "The lake is as this run left it, but the catalog may not show that: items. Not pulled: orders."

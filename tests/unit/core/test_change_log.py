@@ -17,9 +17,9 @@ from hudi_reconcile.core.changes.range import (
     WrittenFile,
     count_images,
     count_logged_commits,
+    count_rows_written,
+    find_log_span,
     is_shorter,
-    rows_written,
-    span_of_log,
 )
 from hudi_reconcile.core.tables.values import Instant
 
@@ -58,11 +58,11 @@ def test_log_must_hold_what_each_commit_counted_and_a_new_file_group_has_none() 
         (2, 0, 0, 5, True),
         (3, 1, 1, 1, True),
     ]
-    assert span_of_log(found) == ("20260101000000999", stamp(3, 500))
-    assert span_of_log(found[:1]) is None
+    assert find_log_span(found) == ("20260101000000999", stamp(3, 500))
+    assert find_log_span(found[:1]) is None
     assert count_images(found) == 100 + 43 + 5 + 4
-    assert rows_written(WRITES) == 100 + 23 + 0 + 2
-    assert rows_written([*WRITES, commit(9, None)]) == math.inf
+    assert count_rows_written(WRITES) == 100 + 23 + 0 + 2
+    assert count_rows_written([*WRITES, commit(9, None)]) == math.inf
 
 
 def test_counts_of_all_file_groups_of_a_commit_are_added_up() -> None:

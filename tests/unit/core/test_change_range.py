@@ -11,8 +11,8 @@ from hudi_reconcile.core.changes.range import (
     find_commit_from_the_future,
     find_cut,
     find_entangled,
-    instant_text,
-    offset_minutes,
+    infer_offset_minutes,
+    read_instant,
     select_span,
 )
 from hudi_reconcile.core.errors import UsageError
@@ -44,13 +44,13 @@ COMMITS = [at(1, 2), at(3, 4), at(5, 6)]
     ],
 )
 def test_positions_are_instants_iso_times_in_utc_or_words(text: str, instant: str) -> None:
-    assert instant_text(text, "--from") == instant
+    assert read_instant(text, "--from") == instant
 
 
 @pytest.mark.parametrize("text", ["", "now", "Latest", "20261321145100499", "20261121145100", "2026-13-01", "1"])
 def test_other_positions_are_refused_with_the_forms_that_are_legal(text: str) -> None:
     with pytest.raises(UsageError) as refused:
-        instant_text(text, "--from")
+        read_instant(text, "--from")
     assert "earliest" in refused.value.fix
 
 
@@ -169,7 +169,7 @@ NOON_UTC_MILLIS = 1_767_268_800_000  # 2026-01-01 12:00
     ],
 )
 def test_zone_of_a_writer_is_told_by_when_the_file_of_its_commit_was_written(completed: str, minutes: int) -> None:
-    assert offset_minutes(completed, NOON_UTC_MILLIS) == minutes
+    assert infer_offset_minutes(completed, NOON_UTC_MILLIS) == minutes
 
 
 def test_commits_of_writers_in_several_zones_are_refused_where_their_names_are_in_another_order() -> None:

@@ -7,9 +7,9 @@ from hudi_reconcile.core.tables.schema_evolution import (
     NOTHING_PULLED,
     Evolution,
     Past,
+    describe_change,
     encode_columns,
     evolve,
-    sentence,
 )
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -63,7 +63,7 @@ def test_new_column_is_added_at_the_end_nullable_or_not_and_what_no_lake_type_ho
     assert lake_types(new) == {"note": "string", "q": "int", "doc": "string"}
     assert said(new) == [("added", "q", True), ("added", "doc", True)]
     assert new.changes[0].source_type == "smallint"
-    assert "hold NULL there" in sentence(new.changes[0], None)
+    assert "hold NULL there" in describe_change(new.changes[0], None)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_lake_column_gets_wider_or_stays_as_wide_as_it_is(column: Column, was: s
     assert (lake_types(followed), followed.refused) == ({"n": becomes}, ())
     assert [one[0] for one in said(followed)] == ([] if was == becomes else ["widened"])
     if was != becomes:
-        assert sentence(followed.changes[0], was).endswith(f"the lake's type is now {becomes}, it was {was}")
+        assert describe_change(followed.changes[0], was).endswith(f"the lake's type is now {becomes}, it was {was}")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_dropped_column_is_kept_and_said_once() -> None:
 
     assert (lake_types(first), said(first)) == (lake, [("dropped", "old", False)])
     assert first.dropped == (LakeColumn("old", "int"),)
-    assert "NULL in every row written from now on" in sentence(first.changes[0], "int")
+    assert "NULL in every row written from now on" in describe_change(first.changes[0], "int")
     later = found(NOTE, lake=lake, past=Past(frozenset({"id", "note"}), frozenset({"old"})))
     assert (later.dropped, later.changes, later.refused) == (first.dropped, (), ())
     back = found(

@@ -2,20 +2,22 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, failed_guards, guards
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, judge_guards, list_failed_guards
 
 POLICY = Policy(max_deletes=10, max_delete_share=0.05, max_upsert_share=0.2)
 
 
 def held(*, upserts: int = 0, deletes: int = 0, source: int = 1000, lake: int = 1000) -> dict[str, bool]:
-    return {guard.name: guard.ok for guard in guards(PlanCounts(upserts, deletes, source, lake), POLICY)}
+    return {guard.name: guard.ok for guard in judge_guards(PlanCounts(upserts, deletes, source, lake), POLICY)}
 
 
 def refused(
     *, deletes: int = 0, approved: int | None = None, allow_empty: bool = False, upserts: int = 0, source: int = 1000
 ) -> set[str]:
-    found = guards(PlanCounts(upserts, deletes, source, 1000), POLICY)
-    return {guard.name for guard in failed_guards(found, deletes=deletes, approved=approved, allow_empty=allow_empty)}
+    found = judge_guards(PlanCounts(upserts, deletes, source, 1000), POLICY)
+    return {
+        guard.name for guard in list_failed_guards(found, deletes=deletes, approved=approved, allow_empty=allow_empty)
+    }
 
 
 def test_plan_within_every_limit_passes_every_guard() -> None:
@@ -43,7 +45,7 @@ def test_one_beyond_a_limit_fails_that_guard_alone(counts: dict[str, int], guard
 
 
 def test_guard_tells_limit_found_and_the_approval_to_type() -> None:
-    guard = next(g for g in guards(PlanCounts(0, 11, 1000, 1000), POLICY) if g.name == "max_deletes")
+    guard = next(g for g in judge_guards(PlanCounts(0, 11, 1000, 1000), POLICY) if g.name == "max_deletes")
 
     assert (guard.limit, guard.found) == (10, 11)
     assert "--approve-deletes 11" in guard.fix
@@ -55,7 +57,7 @@ def test_lake_without_rows_lets_a_first_load_pass() -> None:
 
 @pytest.mark.parametrize(("table_rows", "ok"), [(900, True), (0, False)])
 def test_empty_source_is_told_by_the_whole_table_where_only_a_part_was_compared(table_rows: int, *, ok: bool) -> None:
-    found = guards(PlanCounts(0, 10, 0, 100, table_rows=table_rows), POLICY)
+    found = judge_guards(PlanCounts(0, 10, 0, 100, table_rows=table_rows), POLICY)
 
     by_name = {guard.name: guard for guard in found}
     assert (by_name["empty_source"].found, by_name["empty_source"].ok) == (table_rows, ok)
@@ -119,15 +121,15 @@ def test_key_overlap_is_what_the_lake_shares_with_the_smaller_side(
 def test_same_column_share_counts_the_column_that_differs_most(lake: int, rows: int, *, ok: bool) -> None:
     counts = PlanCounts(rows, 0, lake, lake, {"a": 1, "b": rows})
 
-    (guard,) = [one for one in guards(counts, POLICY) if one.name == "same_column_share"]
+    (guard,) = [one for one in judge_guards(counts, POLICY) if one.name == "same_column_share"]
 
     assert guard.ok is ok
     assert "column b" in guard.fix
 
 
 def test_accepted_guard_alone_is_passed() -> None:
-    found = guards(PlanCounts(500, 6, 1000, 10, {}), POLICY)
+    found = judge_guards(PlanCounts(500, 6, 1000, 10, {}), POLICY)
 
-    no = failed_guards(found, deletes=6, approved=6, allow_empty=False, accepted={"key_overlap"})
+    no = list_failed_guards(found, deletes=6, approved=6, allow_empty=False, accepted={"key_overlap"})
 
     assert {guard.name for guard in no} == {"max_upsert_share"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.source.jdbc import JdbcTls, jdbc_tls, unchecked_settings
+from hudi_reconcile.core.source.jdbc import JdbcTls, list_unchecked_settings, read_jdbc_tls
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,10 @@ from hudi_reconcile.core.source.jdbc import JdbcTls, jdbc_tls, unchecked_setting
 def test_jdbc_url_is_told_by_its_vendors_words_and_never_guessed(
     url: str, options: dict[str, str], said: JdbcTls
 ) -> None:
-    assert jdbc_tls(url, options) is said
+    assert read_jdbc_tls(url, options) is said
 
 
 def test_settings_that_leave_a_server_unchecked_are_named() -> None:
     url = "jdbc:sqlserver://db;encrypt=false;trustServerCertificate=true"
 
-    assert unchecked_settings(url, {}) == ("encrypt", "trustservercertificate")
+    assert list_unchecked_settings(url, {}) == ("encrypt", "trustservercertificate")

@@ -7,8 +7,8 @@ import pytest
 from hudi_reconcile.core.changes.consumers import parse_position
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.plan.apply_outcome import parse_counts
-from hudi_reconcile.core.pull.hoodiestreamer import position
-from hudi_reconcile.core.safe_text import avro_fields
+from hudi_reconcile.core.pull.hoodiestreamer import read_position
+from hudi_reconcile.core.safe_text import list_avro_fields
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.lake.lease import parse_lease
 from hudi_reconcile.lake.table import build_lake_table
@@ -38,7 +38,7 @@ def test_schema_of_any_shape_says_nothing_and_the_table_is_told_all_the_same(sch
         "hoodie.table.create.schema": schema,
     }
 
-    assert list(avro_fields(schema)) == []
+    assert list(list_avro_fields(schema)) == []
     assert build_lake_table("/lake", properties, ()).name == "t"
 
 
@@ -46,12 +46,12 @@ def test_schema_of_any_shape_says_nothing_and_the_table_is_told_all_the_same(sch
     "text", ["1e9999999", "1e999999999", "-1e999999", "1e-999999999", "9" * 500, "sNaN", "Infinity"]
 )
 def test_checkpoint_of_another_tool_that_no_database_holds_is_no_watermark(text: str) -> None:
-    assert position(Kind.DECIMAL, text) is None
-    assert position(Kind.INTEGER, text) is None
+    assert read_position(Kind.DECIMAL, text) is None
+    assert read_position(Kind.INTEGER, text) is None
 
 
 def test_checkpoint_of_many_digits_is_read_to_the_last() -> None:
-    found = position(Kind.DECIMAL, "1" + "0" * 40)
+    found = read_position(Kind.DECIMAL, "1" + "0" * 40)
 
     assert found is not None
     assert found.earliest != found.latest

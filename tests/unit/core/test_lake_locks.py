@@ -13,7 +13,7 @@ from hudi_reconcile.core.plan.lake_locks import (
     LockProviderError,
     LockWay,
     choose_lock,
-    client_classes,
+    list_client_classes,
 )
 
 STORES = ["s3a://b/t", "S3://b/t", "gs://b/t", "abfs://c@a/t", "wasbs://c@a/t"]
@@ -53,6 +53,6 @@ def test_store_whose_client_is_there_is_locked_by_conditional_writes(path: str) 
 
 @pytest.mark.parametrize("path", UNKNOWN)
 def test_store_that_hudi_has_no_client_for_is_refused_even_so(path: str) -> None:
-    assert client_classes(path) == ()
+    assert list_client_classes(path) == ()
     with pytest.raises(LockProviderError):
         choose_lock(path, {}, has_client=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
-from hudi_reconcile.core.result_queries import result_without_plan
+from hudi_reconcile.core.outcome import Outcome, find_gravest
+from hudi_reconcile.core.result_queries import restore_result_without_plan
 
 RUN = "20261122T034415Z-f15190"
 
@@ -18,13 +18,13 @@ def table(outcome: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("outcome", ["clean", "corrected"])
 def test_table_that_was_found_right_is_not_told_of(outcome: str) -> None:
-    assert result_without_plan(table(outcome), RUN) is None
+    assert restore_result_without_plan(table(outcome), RUN) is None
 
 
 def test_table_that_could_not_be_tried_keeps_its_outcome_and_its_error() -> None:
     error = {"type": "ConfigError", "message": "watermark columns of two kinds", "fix": "name columns of one kind"}
 
-    found = result_without_plan(table("usage", error=error), RUN)
+    found = restore_result_without_plan(table("usage", error=error), RUN)
 
     assert found is not None
     assert found.outcome is Outcome.USAGE
@@ -35,17 +35,17 @@ def test_table_that_could_not_be_tried_keeps_its_outcome_and_its_error() -> None
 
 
 def test_table_that_was_not_compared_keeps_a_run_of_corrections_from_being_corrected() -> None:
-    found = result_without_plan(
+    found = restore_result_without_plan(
         table("unverified", unverified=[{"what": "rows", "name": "a", "why": "w", "fix": "f"}]), RUN
     )
 
     assert found is not None
     assert found.unverified[0].fix == "f; then: hudi-reconcile sweep -t ts2"
-    assert gravest_outcome((Outcome.CORRECTED, found.outcome)) is Outcome.UNVERIFIED
+    assert find_gravest((Outcome.CORRECTED, found.outcome)) is Outcome.UNVERIFIED
 
 
 def test_table_whose_rules_alone_failed_stays_drift_with_a_note() -> None:
-    found = result_without_plan(table("drift"), RUN)
+    found = restore_result_without_plan(table("drift"), RUN)
 
     assert found is not None
     assert found.outcome is Outcome.DRIFT

@@ -14,8 +14,8 @@ from hudi_reconcile.core.tables.masking import (
     PERSONAL_WORDS,
     Masking,
     is_personal,
-    masking_notes,
-    shown_columns,
+    list_shown_columns,
+    note_masking,
     split_words,
 )
 
@@ -168,7 +168,7 @@ def test_column_with_two_names_is_masked_for_either_and_shown_by_its_name_at_the
     looks = (name, lake_name) != ("c17", "c18")
 
     assert Masking.of({}, personal).find_mask(name, lake_name) == (personal if looks else None)
-    assert len(masking_notes(Masking.of({}, personal), {name: lake_name}, {})) == looks
+    assert len(note_masking(Masking.of({}, personal), {name: lake_name}, {})) == looks
     assert Masking.of({name: "show"}, personal).find_mask(name, lake_name) is None
     assert Masking.of({lake_name: "show"}, personal).find_mask(name, lake_name) == (personal if looks else None)
 
@@ -200,10 +200,10 @@ AGREED = Agreement(
 
 
 def test_what_names_a_row_or_a_path_is_shown_and_said_with_the_reason() -> None:
-    shown = shown_columns(AGREED, ("Phone_Day",))
+    shown = list_shown_columns(AGREED, ("Phone_Day",))
     names = alike(*(one.column.name for one in AGREED.columns))
 
-    notes = masking_notes(Masking(), names, shown)
+    notes = note_masking(Masking(), names, shown)
 
     assert set(shown) == {"email", "birth", "phone_day", "mail_seq"}
     assert Masking().select_masked(names, shown) == {"name": "redact"}
@@ -216,6 +216,6 @@ def test_what_names_a_row_or_a_path_is_shown_and_said_with_the_reason() -> None:
 def test_switched_off_by_column_or_as_a_whole_it_says_nothing() -> None:
     names = alike("email", "note")
 
-    assert masking_notes(Masking.of({"Email": "show"}, "redact"), names, {}) == ()
-    assert masking_notes(Masking.of({"email": "hmac"}, "redact"), names, {}) == ()
-    assert masking_notes(Masking.of({}, "show"), names, {"email": "key"}) == ()
+    assert note_masking(Masking.of({"Email": "show"}, "redact"), names, {}) == ()
+    assert note_masking(Masking.of({"email": "hmac"}, "redact"), names, {}) == ()
+    assert note_masking(Masking.of({}, "show"), names, {"email": "key"}) == ()

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
-from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.result import TableResult, write_table_document
 from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.core.result_queries import is_wholly_corrected, open_drift, open_rules
 from hudi_reconcile.core.rules.verdict import RuleResult
@@ -26,7 +26,7 @@ DONE = TableResult(
 
 
 def made(**changed: Any) -> Mapping[str, Any]:
-    return table_document(replace(DONE, **changed))
+    return write_table_document(replace(DONE, **changed))
 
 
 @pytest.mark.parametrize(

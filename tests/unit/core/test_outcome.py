@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from hudi_reconcile.core.outcome import Outcome, gravest_outcome
+from hudi_reconcile.core.outcome import Outcome, find_gravest
 
 # Contract §4: 3 over 5 over 4 over 1 over 0. A usage error mends before anything but what could not be compared.
 GRAVITY = (3, 2, 5, 4, 1, 0)
@@ -35,10 +35,10 @@ def test_every_outcome_of_the_contract_exists_and_one_of_approve() -> None:
 def test_gravest_of_two_is_the_one_earlier_in_the_contract_in_either_order(pair: tuple[Outcome, Outcome]) -> None:
     expected = min((outcome.exit_code for outcome in pair), key=GRAVITY.index)
 
-    assert gravest_outcome(pair).exit_code == expected
-    assert gravest_outcome(reversed(pair)) is gravest_outcome(pair)
+    assert find_gravest(pair).exit_code == expected
+    assert find_gravest(reversed(pair)) is find_gravest(pair)
 
 
 def test_gravest_of_nothing_is_an_error_and_never_clean() -> None:
     with pytest.raises(ValueError, match="nothing ran"):
-        gravest_outcome([])
+        find_gravest([])

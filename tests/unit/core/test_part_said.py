@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hudi_reconcile.core.sweep.coverage import Reached, list_left_out, part_notes, part_text
+from hudi_reconcile.core.sweep.coverage import Reached, describe_part, list_left_out, note_part
 from hudi_reconcile.core.tables.partitions import PartitionRows
 
 LAKE = tuple(PartitionRows(f"month=2026-0{month}", 10) for month in range(1, 9))
@@ -9,7 +9,7 @@ LAKE = tuple(PartitionRows(f"month=2026-0{month}", 10) for month in range(1, 9))
 def test_whole_table_says_nothing() -> None:
     whole = Reached("orders", 9, 9)
 
-    assert (whole.is_whole, list_left_out(whole), part_text(whole), part_notes(whole)) == (True, (), None, ())
+    assert (whole.is_whole, list_left_out(whole), describe_part(whole), note_part(whole)) == (True, (), None, ())
 
 
 def test_partitions_are_said_with_what_lies_outside_and_the_command_that_compares_it() -> None:
@@ -21,8 +21,8 @@ def test_partitions_are_said_with_what_lies_outside_and_the_command_that_compare
     assert "7 of 8 partitions of the lake were not compared (month=2026-02, " in item.why
     assert "70 lake rows and 68 source rows lie outside month=2026-01, month=2027-01" in item.why
     assert item.fix.endswith("hudi-reconcile sweep -t 'my orders'")
-    assert part_text(part) == "partitions month=2026-01, month=2027-01"
-    assert part_notes(part)[1] == "not in the lake: month=2027-01"
+    assert describe_part(part) == "partitions month=2026-01, month=2027-01"
+    assert note_part(part)[1] == "not in the lake: month=2027-01"
 
 
 def test_all_partitions_by_name_are_still_no_proof_of_the_table() -> None:
@@ -37,7 +37,7 @@ def test_spent_budget_is_said_with_the_command_that_goes_on() -> None:
 
     (item,) = list_left_out(part)
 
-    assert (item.what, part_text(part)) == ("segment", "4 of 9 segments")
+    assert (item.what, describe_part(part)) == ("segment", "4 of 9 segments")
     assert "5 of 9 segments were not compared" in item.why
     assert item.fix.endswith("hudi-reconcile sweep -t orders --budget 10m")
 
@@ -49,4 +49,4 @@ def test_both_options_say_both() -> None:
 
     assert [item.what for item in found] == ["rows", "segment"]
     assert found[1].fix.endswith("sweep -t orders --where-partition month=2026-01 --budget 10m")
-    assert part_text(part) == "partitions month=2026-01, 4 of 9 segments"
+    assert describe_part(part) == "partitions month=2026-01, 4 of 9 segments"

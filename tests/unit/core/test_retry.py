@@ -4,11 +4,11 @@ import pytest
 
 from hudi_reconcile.core.pull.retry import (
     Passing,
-    driver_reason,
+    find_driver_reason,
     judge_state,
     judge_text,
-    most_tries,
-    table_wait_seconds,
+    limit_tries,
+    reckon_table_wait,
 )
 
 SPARK = (
@@ -52,27 +52,27 @@ def test_failure_of_a_statement_is_judged_by_its_state(state: str | None, code: 
 
 
 def test_what_stays_is_tried_once_and_what_ran_out_of_time_twice() -> None:
-    assert [most_tries(passing) for passing in Passing] == [4, 2, 1]
+    assert [limit_tries(passing) for passing in Passing] == [4, 2, 1]
 
 
 def test_reason_is_the_innermost_drivers_first_line() -> None:
     text = SPARK + "Caused by: org.h2.jdbc.JdbcSQLException: outer\nCaused by: java.sql.SQLException: inner\n\tat y"
 
-    assert driver_reason(text) == ("java.sql.SQLException", "inner")
-    assert driver_reason(SPARK) is None
+    assert find_driver_reason(text) == ("java.sql.SQLException", "inner")
+    assert find_driver_reason(SPARK) is None
 
 
 def test_table_whose_connection_broke_is_begun_again_as_often_as_the_config_says_and_later_each_time() -> None:
     refused = "the source does not answer: connection refused"
 
-    waits = [table_wait_seconds("SourceError", refused, attempt, 2) for attempt in (1, 2, 3)]
+    waits = [reckon_table_wait("SourceError", refused, attempt, 2) for attempt in (1, 2, 3)]
 
     assert waits == [5.0, 30.0, None]
-    assert table_wait_seconds("SourceError", refused, 1, 0) is None
-    assert table_wait_seconds("SourceError", "permission denied for table t", 1, 2) is None
-    assert table_wait_seconds("LakeError", refused, 1, 2) is None
+    assert reckon_table_wait("SourceError", refused, 1, 0) is None
+    assert reckon_table_wait("SourceError", "permission denied for table t", 1, 2) is None
+    assert reckon_table_wait("LakeError", refused, 1, 2) is None
 
 
 def test_table_that_lost_an_executor_is_begun_again_once() -> None:
-    assert [table_wait_seconds("ExecutorLostError", "", attempt, 2) for attempt in (1, 2)] == [5.0, None]
-    assert table_wait_seconds("SparkLostError", "", 1, 2) is None
+    assert [reckon_table_wait("ExecutorLostError", "", attempt, 2) for attempt in (1, 2)] == [5.0, None]
+    assert reckon_table_wait("SparkLostError", "", 1, 2) is None

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from hudi_reconcile.core.rules.rules import Drift, Freshness, sentence
+from hudi_reconcile.core.rules.rules import Drift, Freshness, describe_check
 
 
 @pytest.mark.parametrize(
@@ -21,5 +21,5 @@ from hudi_reconcile.core.rules.rules import Drift, Freshness, sentence
     ],
 )
 def test_rule_on_an_age_says_it_in_the_largest_unit_that_is_exact(max_age: timedelta, said: str) -> None:
-    assert sentence(Freshness(max_age)) == f"newest watermark is at most {said} old"
-    assert sentence(Drift(("deleted",), max_age)) == f"no drift (deleted) by a comparison at most {said} old"
+    assert describe_check(Freshness(max_age)) == f"newest watermark is at most {said} old"
+    assert describe_check(Drift(("deleted",), max_age)) == f"no drift (deleted) by a comparison at most {said} old"

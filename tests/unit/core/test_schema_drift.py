@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.schema_drift import Columns, KnownColumns, changes, compare_declared, compare_with_lake
+from hudi_reconcile.core.tables.schema_drift import (
+    Columns,
+    KnownColumns,
+    compare_declared,
+    compare_with_lake,
+    list_changes,
+)
 from hudi_reconcile.core.tables.schema_evolution import encode_columns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, SourceTable
 
@@ -36,7 +42,7 @@ def found(
     table = LakeTable("/l", "t", "copy_on_write", 9, held, ("id",), (), ordering, "tool" if owned else "event_time")
     partition_by = (PartitionField("at", "day"),)
     met = agree(encode_columns(source, table), table, watermark=(), exclude=exclude, partition_by=partition_by)
-    return changes(Columns(source, table, met, partition_by, exclude, on_purpose), known)
+    return list_changes(Columns(source, table, met, partition_by, exclude, on_purpose), known)
 
 
 def said(items: tuple[SchemaChange, ...]) -> list[tuple[str, str, str, bool]]:

@@ -10,8 +10,8 @@ from hudi_reconcile.core.sweep.segments import (
     RangeSegments,
     SegmentSet,
     choose,
+    merge_ranges,
     parse,
-    ranges,
     spread,
 )
 
@@ -50,13 +50,16 @@ def test_null_segment_has_no_bounds() -> None:
 def test_neighbouring_segments_are_read_as_one_range_and_null_comes_last() -> None:
     cut = RangeSegments("id", 0, 10, 6)
 
-    found = ranges(cut, SegmentSet.of([6, 2, 1, 4, 2]))
+    found = merge_ranges(cut, SegmentSet.of([6, 2, 1, 4, 2]))
 
     assert found == (KeyRange(10, 30), KeyRange(40, 50), KeyRange(None, None, nulls=True, keys=False))
 
 
 def test_first_and_last_segment_are_read_with_open_ends() -> None:
-    assert ranges(RangeSegments("id", 0, 10, 3), SegmentSet.of([0, 2])) == (KeyRange(None, 10), KeyRange(20, None))
+    assert merge_ranges(RangeSegments("id", 0, 10, 3), SegmentSet.of([0, 2])) == (
+        KeyRange(None, 10),
+        KeyRange(20, None),
+    )
 
 
 def test_one_part_reads_every_row_null_keys_too() -> None:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.errors import nearest_name
+from hudi_reconcile.core.errors import find_nearest_name
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"), [("updated_ta", "updated_at"), ("upated_at", "updated_at"), ("zzz", None), ("", None)]
 )
 def test_nearest_name_is_offered_only_where_one_comes_near(typed: str, meant: str | None) -> None:
-    assert nearest_name(typed, ["updated_at", "order_id", "status"]) == meant
+    assert find_nearest_name(typed, ["updated_at", "order_id", "status"]) == meant

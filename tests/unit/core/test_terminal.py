@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.safe_text import json_safe, printable
+from hudi_reconcile.core.safe_text import escape_controls, escape_json
 
 ODD = st.characters(categories=["Cc", "Cf", "Zl", "Zp", "Zs", "Lu"])
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -29,10 +29,10 @@ def obeyed(text: str) -> list[str]:
 
 @given(TEXTS)
 def test_printed_text_holds_nothing_that_a_terminal_obeys_and_stays_what_it_is_once_escaped(text: str) -> None:
-    shown = printable(text)
+    shown = escape_controls(text)
 
     assert obeyed(shown) == []
-    assert printable(shown) == shown
+    assert escape_controls(shown) == shown
     assert [letter for letter in text if letter.isalnum()] == [
         letter for letter in shown if letter.isalnum()
     ] or shown != text
@@ -41,14 +41,14 @@ def test_printed_text_holds_nothing_that_a_terminal_obeys_and_stays_what_it_is_o
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
 def test_json_says_the_same_and_holds_nothing_that_a_terminal_obeys(document: object) -> None:
     for indent in (None, 2):
-        shown = json_safe(json.dumps(document, ensure_ascii=False, indent=indent))
+        shown = escape_json(json.dumps(document, ensure_ascii=False, indent=indent))
 
         assert json.loads(shown) == document
         assert obeyed(shown) == []
 
 
 def test_marks_of_direction_tags_and_what_has_no_width_are_spelled_out() -> None:
-    assert printable("a\u202eb\u200bc\ufeffd\U000e0041e\u061cf\r\n\tg") == (
+    assert escape_controls("a\u202eb\u200bc\ufeffd\U000e0041e\u061cf\r\n\tg") == (
         "a\\u202eb\\u200bc\\ufeffd\\U000e0041e\\u061cf\\r\n\tg"
     )
 
@@ -57,7 +57,7 @@ def test_marks_of_direction_tags_and_what_has_no_width_are_spelled_out() -> None
 def test_command_of_a_log_within_a_line_is_broken_up_in_text_and_json(command: str) -> None:
     said = f"matches ^{command}$"
 
-    for shown in (printable(said), json_safe(json.dumps({"why": said}))):
+    for shown in (escape_controls(said), escape_json(json.dumps({"why": said}))):
         assert not re.search(r"##(\[|vso\[)", shown, re.IGNORECASE)
-    assert json.loads(json_safe(json.dumps({"why": said}))) == {"why": said}
-    assert printable("## a [link] #[x]") == "## a [link] #[x]"
+    assert json.loads(escape_json(json.dumps({"why": said}))) == {"why": said}
+    assert escape_controls("## a [link] #[x]") == "## a [link] #[x]"

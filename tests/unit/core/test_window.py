@@ -10,11 +10,11 @@ from hudi_reconcile.core.pull.cursor import (
     Mark,
     Order,
     Window,
+    build_full_window,
+    build_next_window,
+    choose_next_checkpoint,
     cut_bound,
-    full_window,
     is_empty,
-    next_checkpoint,
-    next_window,
     watermark_text,
 )
 from hudi_reconcile.core.tables.kinds import Kind
@@ -61,16 +61,16 @@ BOTH = Order(("at",), "id")
 
 
 def window(after: int | None, before: int | None) -> Window:
-    return next_window(AT, None if after is None else Mark(after), before)
+    return build_next_window(AT, None if after is None else Mark(after), before)
 
 
 def test_next_window_opens_behind_the_checkpoint_by_the_overlap() -> None:
-    assert next_window(AT, Mark(1000), 5000, overlap_micros=300) == window(700, 5000)
-    assert next_window(BOTH, Mark(1000, 7), 5000, overlap_micros=300).lower == Edge(Mark(700))
+    assert build_next_window(AT, Mark(1000), 5000, overlap_micros=300) == window(700, 5000)
+    assert build_next_window(BOTH, Mark(1000, 7), 5000, overlap_micros=300).lower == Edge(Mark(700))
 
 
 def test_window_without_a_checkpoint_reads_from_the_beginning_up_to_the_bound() -> None:
-    assert next_window(AT, None, 5000, overlap_micros=300) == Window(AT, None, Edge(Mark(5000)))
+    assert build_next_window(AT, None, 5000, overlap_micros=300) == Window(AT, None, Edge(Mark(5000)))
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_window_without_a_checkpoint_reads_from_the_beginning_up_to_the_bound() 
         (window(10, 10), True),
         (window(10, 5), True),
         (window(None, 5), False),
-        (full_window(AT), False),
+        (build_full_window(AT), False),
         (Window(AT, Edge(Mark(10), inclusive=True), Edge(Mark(11))), False),
         (Window(AT, Edge(Mark(10), inclusive=True), Edge(Mark(10), inclusive=True)), False),
         (Window(BOTH, Edge(Mark(10, 4)), Edge(Mark(11))), False),
         (Window(BOTH, Edge(Mark(10, 4)), Edge(Mark(10))), True),
-        (next_window(Order(("id",)), Mark(Decimal(10)), None), False),
+        (build_next_window(Order(("id",)), Mark(Decimal(10)), None), False),
     ],
 )
 def test_window_is_empty_where_no_watermark_fits_between_its_ends(found: Window, *, empty: bool) -> None:
@@ -104,7 +104,7 @@ def test_window_is_empty_where_no_watermark_fits_between_its_ends(found: Window,
 def test_checkpoint_rises_to_what_was_read_and_never_falls(
     before: Mark | None, greatest: Mark | None, after: Mark | None
 ) -> None:
-    assert next_checkpoint(before, greatest) == after
+    assert choose_next_checkpoint(before, greatest) == after
 
 
 @pytest.mark.parametrize(

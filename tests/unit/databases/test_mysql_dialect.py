@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from hudi_reconcile.core.pull.cursor import Mark, Order, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, build_next_window
 from hudi_reconcile.core.sweep.segments import KeyRange
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.mysql import dialect
@@ -139,7 +139,9 @@ def test_literal_is_of_the_columns_type_in_utc(data_type: str, micros: int, lite
 
 
 def test_window_is_written_per_column() -> None:
-    found = windows.window_predicate(dialect, next_window(Order(("c",)), Mark(0), SECOND), {"c": column("datetime")})
+    found = windows.window_predicate(
+        dialect, build_next_window(Order(("c",)), Mark(0), SECOND), {"c": column("datetime")}
+    )
 
     assert found == ("(`c` > timestamp '1970-01-01 00:00:00.000000') and `c` < timestamp '1970-01-01 00:00:01.000000'")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.pull.cursor import Mark, Order, full_window, next_window
+from hudi_reconcile.core.pull.cursor import Mark, Order, build_full_window, build_next_window
 from hudi_reconcile.core.sweep.segments import KeyRange
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.postgres import dialect
@@ -167,7 +167,7 @@ def test_some_segments_are_read_through_the_index_in_one_join_and_null_keys_apar
 
 
 def test_window_of_one_column_stays_open_to_an_index() -> None:
-    found = windows.window_predicate(dialect, next_window(Order(("at",)), Mark(0), 5 * SECOND), {"at": AT})
+    found = windows.window_predicate(dialect, build_next_window(Order(("at",)), Mark(0), 5 * SECOND), {"at": AT})
 
     assert found == (
         "(\"at\" > timestamp '1970-01-01T00:00:00.000000') and \"at\" < timestamp '1970-01-01T00:00:05.000000'"
@@ -176,7 +176,7 @@ def test_window_of_one_column_stays_open_to_an_index() -> None:
 
 def test_window_of_several_columns_takes_the_greatest_that_is_not_null() -> None:
     found = windows.window_predicate(
-        dialect, next_window(Order(("at", "day")), Mark(0), 86_400 * SECOND), {"at": AT, "day": DAY}
+        dialect, build_next_window(Order(("at", "day")), Mark(0), 86_400 * SECOND), {"at": AT, "day": DAY}
     )
 
     assert found == (
@@ -187,13 +187,13 @@ def test_window_of_several_columns_takes_the_greatest_that_is_not_null() -> None
 
 
 def test_literal_of_a_zoned_watermark_says_its_zone() -> None:
-    found = windows.window_predicate(dialect, next_window(Order(("zoned",)), Mark(0), None), {"zoned": ZONED})
+    found = windows.window_predicate(dialect, build_next_window(Order(("zoned",)), Mark(0), None), {"zoned": ZONED})
 
     assert found == "(\"zoned\" > timestamptz '1970-01-01T00:00:00.000000Z')"
 
 
 def test_full_window_needs_no_predicate() -> None:
-    assert windows.window_predicate(dialect, full_window(Order(("at",))), {"at": AT}) is None
+    assert windows.window_predicate(dialect, build_full_window(Order(("at",))), {"at": AT}) is None
 
 
 def test_values_that_the_driver_alters_are_looked_for_in_calendar_and_decimal_columns_only() -> None:

@@ -11,7 +11,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Approved
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals
+from hudi_reconcile.evidence.trust import list_approvals
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
 
 
@@ -28,14 +28,14 @@ def approve(store: Store, second: int, *tables: TableResult) -> None:
 
 
 def test_approvals_come_oldest_first_and_nothing_else_with_them(store: Store, write_run: RunWriter) -> None:
-    assert list(approvals(store.reports)) == []
+    assert list(list_approvals(store.reports)) == []
     write_run()
     approve(store, 10, word("alice"), word("alice", "items"))
     write_run("apply")
     approve(store, 20, word("bob"))
 
-    assert [one.by for one in approvals(store.reports)] == ["alice", "alice", "bob"]
-    assert next(approvals(store.reports)) == word("alice").approval
+    assert [one.by for one in list_approvals(store.reports)] == ["alice", "alice", "bob"]
+    assert next(list_approvals(store.reports)) == word("alice").approval
 
 
 @pytest.mark.parametrize("edit", ["forged", "removed", "added"])
@@ -55,4 +55,4 @@ def test_log_that_was_edited_approves_nothing(store: Store, write_run: RunWriter
     log.write_text("".join(edited[edit]))
 
     with pytest.raises(RefusedError, match="cannot be trusted"):
-        list(approvals(store.reports))
+        list(list_approvals(store.reports))

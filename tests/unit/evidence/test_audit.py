@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.evidence import audit_log
-from hudi_reconcile.evidence.files import EvidenceError, file_lock
+from hudi_reconcile.evidence.files import EvidenceError, lock_file
 from hudi_reconcile.evidence.store import Store
 
 RunWriter = Callable[..., str]
@@ -34,7 +34,7 @@ def first_fault(log: Path) -> int | None:
 
 def append_many(log: Path, name: str, times: int) -> None:
     for turn in range(times):
-        with file_lock(log.with_name(".lock")):
+        with lock_file(log.with_name(".lock")):
             audit_log.append(log, {"run_id": f"{name}-{turn}", "files": {}})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.history import newest_compared
+from hudi_reconcile.evidence.history import find_newest_comparison
 from hudi_reconcile.evidence.store import Store
 
 RunWriter = Callable[..., str]
@@ -21,7 +21,7 @@ def test_newest_sweep_or_run_of_the_table_is_found(store: Store, write_run: RunW
     write_run("check", "orders")
     write_run("sweep", "items")
 
-    found = newest_compared(store, "orders")
+    found = find_newest_comparison(store, "orders")
 
     assert found is not None
     assert (found.run_id, found.table["name"], found.since) == (newest, "orders", "")
@@ -30,7 +30,7 @@ def test_newest_sweep_or_run_of_the_table_is_found(store: Store, write_run: RunW
 def test_table_that_was_never_compared_has_none(store: Store, write_run: RunWriter) -> None:
     write_run("pull", "orders")
 
-    assert newest_compared(store, "orders") is None
+    assert find_newest_comparison(store, "orders") is None
 
 
 def test_newer_run_that_cannot_be_read_is_not_passed_over(store: Store, write_run: RunWriter) -> None:
@@ -38,7 +38,7 @@ def test_newer_run_that_cannot_be_read_is_not_passed_over(store: Store, write_ru
     (store.reports / write_run("sweep", "orders") / "result.json").write_text("{")
 
     with pytest.raises(RefusedError):
-        newest_compared(store, "orders")
+        find_newest_comparison(store, "orders")
     (store.reports / "audit.jsonl").unlink()
     with pytest.raises(EvidenceError):
-        newest_compared(store, "orders")
+        find_newest_comparison(store, "orders")

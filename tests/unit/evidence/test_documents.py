@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.evidence.documents import checked_result
+from hudi_reconcile.evidence.documents import check_result
 from hudi_reconcile.evidence.files import EvidenceError
 from tests.unit.report.stories import all_stories
 
@@ -19,11 +19,11 @@ def test_drift_of_a_day_that_is_none_is_refused(day: str, where: str) -> None:
     run = all_stories()["drift"].run
     document: dict[str, Any] = copy.deepcopy(dict(run))
     (table,) = document["tables"]
-    checked_result(document, run["run_id"], Path("result.json"))
+    check_result(document, run["run_id"], Path("result.json"))
     if where == "days":
         table["anatomy"]["days"] = {day: 1}
     else:
         table["anatomy"]["cells"][0]["day"] = day
 
     with pytest.raises(EvidenceError):
-        checked_result(document, run["run_id"], Path("result.json"))
+        check_result(document, run["run_id"], Path("result.json"))

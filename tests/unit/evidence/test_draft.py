@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.result import TableResult, write_table_document
 from hudi_reconcile.evidence import run_folder
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
-from hudi_reconcile.evidence.history import history
+from hudi_reconcile.evidence.history import list_history
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS
@@ -24,7 +24,7 @@ from tests.unit.evidence.conftest import NOON_MICROS
 KEY = KeyRing(audit_key("0123456789abcdef-canary", "test"))
 OTHER = KeyRing(audit_key("fedcba9876543210-other", "test"))
 BOTH_KEYS = pytest.mark.parametrize("keys", [NO_KEYS, KEY], ids=["without a key", "with a key"])
-DONE = table_document(TableResult("orders", Outcome.DRIFT, findings={"deleted": 3}))
+DONE = write_table_document(TableResult("orders", Outcome.DRIFT, findings={"deleted": 3}))
 
 PROGRAM = """
 import json, os, sys
@@ -80,7 +80,7 @@ def test_killed_run_is_ended_by_the_next_with_what_was_done(tmp_path: Path, keys
     assert not (store.reports / run_id / "report.html").exists()
     found = verify(store.reports, keys=keys)
     assert (found.flaws, found.lines, found.sealed) == ([], 1, int(keys.current is not None))
-    assert [run.outcome for run in history(store)] == ["unverified"]
+    assert [run.outcome for run in list_history(store)] == ["unverified"]
 
 
 def test_run_killed_before_a_table_was_done_is_told_all_the_same(tmp_path: Path) -> None:

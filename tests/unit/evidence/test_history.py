@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from hudi_reconcile.core.rules.verdict import RuleResult
-from hudi_reconcile.evidence.history import UNREADABLE, history
+from hudi_reconcile.evidence.history import UNREADABLE, list_history
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.page.trend import build_history_line
-from hudi_reconcile.report.text import past_tables_text
+from hudi_reconcile.report.text import describe_past_tables
 
 RunWriter = Callable[..., str]
 
@@ -18,7 +18,7 @@ RunWriter = Callable[..., str]
 def test_history_lists_runs_newest_first_with_their_outcomes(store: Store, write_run: RunWriter) -> None:
     ids = [write_run("pull"), write_run("sweep")]
 
-    runs = list(history(store))
+    runs = list(list_history(store))
 
     assert [run.run_id for run in runs] == list(reversed(ids))
     assert [(run.command, run.outcome) for run in runs] == [("sweep", "drift"), ("pull", "drift")]
@@ -29,19 +29,19 @@ def test_history_of_a_table_leaves_out_runs_that_did_not_touch_it(store: Store, 
     write_run(table="orders")
     items = write_run(table="items")
 
-    assert [run.run_id for run in history(store, tables=["items"])] == [items]
+    assert [run.run_id for run in list_history(store, tables=["items"])] == [items]
 
 
 def test_history_names_a_run_that_cannot_be_read(store: Store, write_run: RunWriter) -> None:
     damaged, newer = write_run(), write_run()
     (store.reports / damaged / "result.json").write_text('{"version": 1, "command": "sweep"}')
 
-    runs = list(history(store, tables=["orders"]))
+    runs = list(list_history(store, tables=["orders"]))
 
     assert [(run.run_id, run.outcome) for run in runs] == [(newer, "drift"), (damaged, UNREADABLE)]
     assert "changed since" in runs[1].why
     (store.reports / "audit.jsonl").unlink()
-    assert "result.json is damaged: run_id: Field required" in list(history(store))[1].why
+    assert "result.json is damaged: run_id: Field required" in list(list_history(store))[1].why
 
 
 def test_history_says_how_much_of_a_table_was_compared(store: Store, write_run: RunWriter) -> None:
@@ -53,10 +53,10 @@ def test_history_says_how_much_of_a_table_was_compared(store: Store, write_run: 
     path.write_text(json.dumps(document))
     (store.reports / "audit.jsonl").unlink()
 
-    (run,) = history(store)
+    (run,) = list_history(store)
 
     assert (run.tables[0].whole, run.tables[0].coverage) == (False, part)
-    assert past_tables_text(run.document["tables"]) == (
+    assert describe_past_tables(run.document["tables"]) == (
         "orders drift (deleted 3, 4 of 9 segments compared, oldest comparison 2026-03-01T10:00:00Z)"
     )
 
@@ -72,7 +72,7 @@ def test_line_of_the_history_says_of_a_table_what_the_run_itself_says_in_its_tre
     path.write_text(json.dumps(document))
     (store.reports / "audit.jsonl").unlink()
 
-    (run,) = history(store)
+    (run,) = list_history(store)
 
     (told,) = run.document["tables"]
     assert build_history_line(document)["tables"] == [told]
@@ -80,4 +80,4 @@ def test_line_of_the_history_says_of_a_table_what_the_run_itself_says_in_its_tre
 
 
 def test_history_of_no_runs_is_empty(store: Store) -> None:
-    assert list(history(store)) == []
+    assert list(list_history(store)) == []

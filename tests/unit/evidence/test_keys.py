@@ -15,7 +15,7 @@ from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import NO_KEYS, AuditKeyError, KeyRing, audit_key
 from hudi_reconcile.evidence.store import Store
-from hudi_reconcile.evidence.trust import approvals
+from hudi_reconcile.evidence.trust import list_approvals
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS
 
@@ -92,7 +92,7 @@ def test_log_that_was_written_anew_without_the_key_is_found(
     for one in lines:  # every hash of the chain is right again
         record = {**one, "previous": previous}
         previous = audit_log.record_hash(record)
-        text += audit_log.canonical({**record, "hash": previous}) + b"\n"
+        text += audit_log.write_canonical({**record, "hash": previous}) + b"\n"
     log.write_bytes(text)
 
     assert any(one.startswith(flaw) for one in said(tmp_path))
@@ -126,15 +126,15 @@ def test_approvals_count_only_from_a_log_that_ends_sealed(tmp_path: Path) -> Non
     line = {"run_id": "r9", "command": "approve", "tables": [{"name": "orders", "approval": said_by}]}
     audit_log.append(tmp_path / "audit.jsonl", line)
 
-    assert len(list(approvals(tmp_path))) == 1
+    assert len(list(list_approvals(tmp_path))) == 1
     with pytest.raises(RefusedError, match="not sealed though there is a key"):
-        list(approvals(tmp_path, KEY))
+        list(list_approvals(tmp_path, KEY))
     head = audit_log.read_tail(tmp_path / "audit.jsonl").head
     audit_log.append(tmp_path / "audit.jsonl", line, KEY)
-    assert len(list(approvals(tmp_path, KEY))) == 1
-    assert len(list(approvals(tmp_path, replace(KEY, unsealed_head=head)))) == 2
+    assert len(list(list_approvals(tmp_path, KEY))) == 1
+    assert len(list(list_approvals(tmp_path, replace(KEY, unsealed_head=head)))) == 2
     with pytest.raises(AuditKeyError):
-        list(approvals(tmp_path, WRONG))
+        list(list_approvals(tmp_path, WRONG))
 
 
 def test_key_that_can_be_guessed_is_refused() -> None:

@@ -8,7 +8,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Pulled, SchemaChange
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
-from hudi_reconcile.evidence.history import known_columns
+from hudi_reconcile.evidence.history import find_known_columns
 from hudi_reconcile.evidence.store import Store
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND
 
@@ -34,19 +34,19 @@ def test_source_types_are_those_of_the_last_pull_and_lake_types_those_of_the_las
     write(store, 4, name="items", columns={"source": {"a": "other"}}, pull=PULLED)
     write(store, 5)
 
-    assert known_columns(store, "orders") == KnownColumns({"a": "int"}, {"a": "int"}, (CHANGE,))
+    assert find_known_columns(store, "orders") == KnownColumns({"a": "int"}, {"a": "int"}, (CHANGE,))
 
 
 def test_without_a_pull_the_oldest_comparison_tells_the_source_types(store: Store) -> None:
     write(store, 0, columns={"source": {"a": "int"}, "lake": {"a": "int"}})
     write(store, 1, columns={"source": {"a": "bigint"}, "lake": {"a": "bigint"}})
 
-    assert known_columns(store, "orders") == KnownColumns({"a": "int"}, {"a": "bigint"}, ())
+    assert find_known_columns(store, "orders") == KnownColumns({"a": "int"}, {"a": "bigint"}, ())
 
 
 def test_no_runs_or_unreadable_ones_know_nothing(store: Store) -> None:
-    assert known_columns(store, "orders") == KnownColumns()
+    assert find_known_columns(store, "orders") == KnownColumns()
     run_id = write(store, 0, columns={"source": {"a": "int"}})
     (store.reports / run_id / "result.json").write_text("{")
 
-    assert known_columns(store, "orders") == KnownColumns()
+    assert find_known_columns(store, "orders") == KnownColumns()

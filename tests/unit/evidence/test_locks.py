@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.evidence.files import EvidenceError, LockHeldError, file_lock, try_lock
-from hudi_reconcile.evidence.purge import old_runs, purge
+from hudi_reconcile.evidence.files import EvidenceError, LockHeldError, lock_file, try_lock
+from hudi_reconcile.evidence.purge import find_old_runs, purge
 from hudi_reconcile.evidence.run_folder import STORE_LOCK
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
@@ -73,7 +73,7 @@ def test_readers_and_a_purge_behind_such_a_holder_end_by_the_same_name(
     hasty: Store, write_run: Callable[..., str]
 ) -> None:
     run_id = write_run()
-    old = old_runs(hasty, NOON_MICROS * 2)
+    old = find_old_runs(hasty, NOON_MICROS * 2)
     (hasty.reports / run_id).rename(hasty.reports / "elsewhere")
 
     with held(hasty.reports):
@@ -102,5 +102,5 @@ def test_lock_that_is_let_go_within_the_deadline_is_taken(tmp_path: Path) -> Non
     assert descriptor is not None
     Timer(SHORT, os.close, [descriptor]).start()
 
-    with file_lock(tmp_path / STORE_LOCK, wait_seconds=20):
+    with lock_file(tmp_path / STORE_LOCK, wait_seconds=20):
         assert try_lock(tmp_path / STORE_LOCK) is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.evidence.files import file_lock
+from hudi_reconcile.evidence.files import lock_file
 from hudi_reconcile.evidence.run_folder import STORE_LOCK
 from hudi_reconcile.evidence.store import Store
 
@@ -87,5 +87,5 @@ def test_run_is_nobody_elses_while_it_is_built(tmp_path: Path) -> None:
     ("mode", "lock"), [(0o700, 0o600), (0o755, 0o600), (0o750, 0o600), (0o2770, 0o660), (0o775, 0o660)]
 )
 def test_lock_is_opened_by_those_alone_who_may_write_the_folder(tmp_path: Path, mode: int, lock: int) -> None:
-    with file_lock(tmp_path / "lock", mode):
+    with lock_file(tmp_path / "lock", mode):
         assert stat.S_IMODE((tmp_path / "lock").stat().st_mode) == lock

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.evidence.run_folder import build_run_id, is_run_id, table_folder
+from hudi_reconcile.evidence.run_folder import build_run_id, is_run_id, name_table_folder
 
 TENTH_OF_A_SECOND = 100_000
 MICROS = st.integers(min_value=0, max_value=4_000_000_000_000_000)
@@ -34,12 +34,12 @@ def test_run_id_of_another_form_is_none(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["orders", "Order_Items", "v1.orders"])
 def test_table_folder_of_a_plain_name_is_the_name(name: str) -> None:
-    assert table_folder(name) == name
+    assert name_table_folder(name) == name
 
 
 @given(st.text(max_size=300))
 def test_table_folder_is_always_one_short_safe_path_part(name: str) -> None:
-    folder = table_folder(name)
+    folder = name_table_folder(name)
 
     assert set(folder) <= SAFE
     assert 1 <= len(folder) <= 80
@@ -49,4 +49,4 @@ def test_table_folder_is_always_one_short_safe_path_part(name: str) -> None:
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_table_folder_differs_for_names_that_differ(first: str, second: str) -> None:
-    assert (table_folder(first) == table_folder(second)) == (first == second)
+    assert (name_table_folder(first) == name_table_folder(second)) == (first == second)

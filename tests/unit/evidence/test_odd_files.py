@@ -11,8 +11,8 @@ import pytest
 
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
-from hudi_reconcile.evidence.files import EvidenceError, file_lock, try_lock
-from hudi_reconcile.evidence.history import history, known_columns
+from hudi_reconcile.evidence.files import EvidenceError, lock_file, try_lock
+from hudi_reconcile.evidence.history import find_known_columns, list_history
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS, RunWriter
@@ -82,7 +82,7 @@ def test_log_that_cannot_be_read_is_a_named_error_of_whoever_reads_it(
 def test_lock_that_is_no_file_of_its_own_is_not_taken(tmp_path: Path, precious: Path, put: Put) -> None:
     put(tmp_path / ".lock", precious)
 
-    with pytest.raises(EvidenceError), file_lock(tmp_path / ".lock"):
+    with pytest.raises(EvidenceError), lock_file(tmp_path / ".lock"):
         pass
     with pytest.raises(EvidenceError):
         try_lock(tmp_path / ".lock")
@@ -164,8 +164,8 @@ def test_result_that_is_none_is_listed_as_unreadable_and_stops_no_other_run(
     for log in ("there", "not there"):
         if log == "not there":
             (store.reports / "audit.jsonl").unlink()
-        assert [(run.run_id, run.outcome) for run in history(store)] == [(whole, "drift"), (damaged, "unreadable")]
-        known_columns(store, "orders")
+        assert [(run.run_id, run.outcome) for run in list_history(store)] == [(whole, "drift"), (damaged, "unreadable")]
+        find_known_columns(store, "orders")
         with store.begin(NOON_MICROS) as building:
             building.abandon()
 
@@ -180,6 +180,8 @@ def test_line_nested_as_deep_as_the_stack_is_a_flaw_and_no_traceback(tmp_path: P
 def test_seal_with_letters_that_no_hash_has_is_a_flaw(tmp_path: Path) -> None:
     key = KeyRing(audit_key("k" * 32, "test"))
     line = dict(audit_log.append(tmp_path / "audit.jsonl", LINE, key)) | {"mac": "\u00e9\ud800"}
-    (tmp_path / "audit.jsonl").write_bytes(audit_log.canonical({**line, "hash": audit_log.record_hash(line)}) + b"\n")
+    (tmp_path / "audit.jsonl").write_bytes(
+        audit_log.write_canonical({**line, "hash": audit_log.record_hash(line)}) + b"\n"
+    )
 
     assert any("forged" in flaw.what for flaw in verify(tmp_path, keys=key).flaws)

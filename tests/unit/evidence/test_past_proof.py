@@ -13,12 +13,12 @@ import pytest
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
-from hudi_reconcile.core.sweep.proof import ContentProof, ProvenSegment, Standing, document
+from hudi_reconcile.core.sweep.proof import ContentProof, ProvenSegment, Standing, write_proof_document
 from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
-from hudi_reconcile.evidence.files import tree_hashes
-from hudi_reconcile.evidence.history import past_proof
+from hudi_reconcile.evidence.files import hash_tree
+from hudi_reconcile.evidence.history import find_past_proof
 from hudi_reconcile.evidence.run_folder import write_proof
 from hudi_reconcile.evidence.store import Store
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND
@@ -35,7 +35,7 @@ KEY = KeyRing(audit_key("0123456789abcdef-canary", "test"))
 def write(store: Store, number: int, proof: ContentProof | None = PROOF, *, name: str = "orders", of: str = "") -> str:
     with store.begin(NOON_MICROS + number * SECOND) as folder:
         if proof is not None:
-            write_proof(folder, name, document(name, replace(proof, run_id=of or folder.run_id)))
+            write_proof(folder, name, write_proof_document(name, replace(proof, run_id=of or folder.run_id)))
         tables = (TableResult(name, Outcome.CLEAN),)
         folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", tables)))
         folder.finish()
@@ -56,8 +56,8 @@ def test_newest_proof_is_found_behind_runs_that_left_none_and_of_that_table_alon
     write(store, 3, None)
     write(store, 4, name="items")
 
-    assert past_proof(store, "orders") == (replace(PROOF, run_id=newer), "")
-    assert past_proof(store, "carts") == (None, "")
+    assert find_past_proof(store, "orders") == (replace(PROOF, run_id=newer), "")
+    assert find_past_proof(store, "carts") == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_proof_that_is_not_what_the_log_has_of_it_is_none_and_no_older_one_takes
     run_id = write(store, 2)
     damage(proof_path(store, run_id))
 
-    found, why = past_proof(store, "orders")
+    found, why = find_past_proof(store, "orders")
 
     assert found is None
     assert why.startswith(f"the content proof of run {run_id} is not believed: ")
@@ -87,18 +87,18 @@ def test_proof_that_is_put_into_a_run_or_of_another_run_is_not_believed(store: S
     bare = write(store, 2, None)
     proof_path(store, bare).parent.mkdir(exist_ok=True)
     shutil.copy(proof_path(store, good), proof_path(store, bare))
-    assert past_proof(store, "orders")[0] is None
+    assert find_past_proof(store, "orders")[0] is None
 
     shutil.rmtree(proof_path(store, bare).parent)
     write(store, 3, of=good)
-    assert past_proof(store, "orders")[0] is None
+    assert find_past_proof(store, "orders")[0] is None
 
 
 def test_folder_that_was_copied_by_itself_proves_nothing(store: Store, tmp_path: Path) -> None:
     run_id = write(store, 1)
     shutil.copytree(store.reports / run_id, tmp_path / "other" / run_id)
 
-    found, why = past_proof(Store(tmp_path / "other"), "orders")
+    found, why = find_past_proof(Store(tmp_path / "other"), "orders")
 
     assert (found, "no line of the audit log" in why) == (None, True)
 
@@ -106,14 +106,14 @@ def test_folder_that_was_copied_by_itself_proves_nothing(store: Store, tmp_path:
 def test_with_a_key_only_a_proof_of_a_sealed_line_counts(tmp_path: Path) -> None:
     sealed = Store(tmp_path / "reports", KEY)
     good = write(sealed, 1)
-    assert past_proof(sealed, "orders")[0] is not None
+    assert find_past_proof(sealed, "orders")[0] is not None
 
     # Who has no key edits the proof, and writes a line of the run with the new hash.
     edit(proof_path(sealed, good))
-    files = tree_hashes(sealed.reports / good)
+    files = hash_tree(sealed.reports / good)
     lines = [json.loads(line) for line in (sealed.reports / "audit.jsonl").read_text().splitlines()]
     (sealed.reports / "audit.jsonl").unlink()
     told = {name: value for name, value in lines[-1].items() if name not in ("hash", "mac", "previous", "sealed_by")}
     audit_log.append(sealed.reports / "audit.jsonl", {**told, "files": files})
 
-    assert past_proof(sealed, "orders")[0] is None
+    assert find_past_proof(sealed, "orders")[0] is None

@@ -13,7 +13,7 @@ from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import EvidenceError
-from hudi_reconcile.evidence.purge import old_runs, purge
+from hudi_reconcile.evidence.purge import find_old_runs, purge
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
@@ -25,7 +25,7 @@ def test_runs_from_before_go_and_the_log_names_them_and_still_holds(store: Store
     ids = [write_run() for _ in range(4)]
     before = verify(store.reports).head
 
-    old = old_runs(store, NOON_MICROS + 2 * SECOND)
+    old = find_old_runs(store, NOON_MICROS + 2 * SECOND)
     assert (old.runs, old.unfinished, store.run_ids()) == (tuple(ids[:2]), (), ids[::-1])
     assert old.bytes > 0
     head = purge(store, old, FACTS)
@@ -36,7 +36,7 @@ def test_runs_from_before_go_and_the_log_names_them_and_still_holds(store: Store
     assert store.run_ids() == ids[:1:-1]
     later = write_run()
     assert verify(store.reports).flaws == []
-    assert old_runs(store, NOON_MICROS + 2 * SECOND).runs == ()
+    assert find_old_runs(store, NOON_MICROS + 2 * SECOND).runs == ()
     assert later in store.run_ids()
 
 
@@ -44,7 +44,7 @@ def test_purge_that_was_killed_is_told_and_finished_by_the_next(
     store: Store, write_run: RunWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [write_run() for _ in range(3)]
-    old = old_runs(store, NOON_MICROS + 2 * SECOND)
+    old = find_old_runs(store, NOON_MICROS + 2 * SECOND)
 
     def killed(_: Path) -> None:
         raise OSError(5, "killed")
@@ -58,7 +58,7 @@ def test_purge_that_was_killed_is_told_and_finished_by_the_next(
     told = {flaw.run_id: flaw.what for flaw in verify(store.reports).flaws}
     assert set(told) == set(ids[:2])
     assert all("audit purge --yes" in what for what in told.values())
-    left = old_runs(store, NOON_MICROS)
+    left = find_old_runs(store, NOON_MICROS)
     assert (left.runs, left.unfinished) == ((), tuple(ids[:2]))
     purge(store, left, FACTS)
     assert (verify(store.reports).flaws, verify(store.reports).lines) == ([], 4)
@@ -66,7 +66,7 @@ def test_purge_that_was_killed_is_told_and_finished_by_the_next(
 
 def test_two_purges_at_once_name_each_run_once(store: Store, write_run: RunWriter) -> None:
     ids = [write_run() for _ in range(3)]
-    one, other = (old_runs(store, NOON_MICROS + 2 * SECOND) for _ in range(2))
+    one, other = (find_old_runs(store, NOON_MICROS + 2 * SECOND) for _ in range(2))
 
     heads = {purge(store, one, FACTS), purge(store, other, FACTS)}
 
@@ -91,12 +91,12 @@ def test_evidence_that_was_changed_is_not_purged_away(store: Store, write_run: R
     (store.reports / run_id / "report.html").write_text("clean")
 
     with pytest.raises(RefusedError, match="remove the proof"):
-        old_runs(store, NOON_MICROS + SECOND)
+        find_old_runs(store, NOON_MICROS + SECOND)
 
 
 def test_line_that_purges_what_no_line_names_is_a_flaw(store: Store, write_run: RunWriter) -> None:
     run_id = write_run()
-    purge(store, old_runs(store, NOON_MICROS + SECOND), FACTS)
+    purge(store, find_old_runs(store, NOON_MICROS + SECOND), FACTS)
     again = {**FACTS, "command": "purge", "run_id": None, "tables": [], "purged": [{"run_id": run_id, "hash": "x"}]}
     audit_log.append(store.reports / "audit.jsonl", again)
 
@@ -128,12 +128,12 @@ def test_line_of_a_purge_that_is_not_as_the_lines_before_say_is_a_flaw_and_stops
     assert flaw.line == 4
     assert what in flaw.what
     with pytest.raises(RefusedError, match="not what it was"):
-        old_runs(store, NOON_MICROS + 9 * SECOND)
+        find_old_runs(store, NOON_MICROS + 9 * SECOND)
 
 
 def test_purged_run_whose_folder_is_there_again_is_named(store: Store, write_run: RunWriter) -> None:
     run_id = write_run()
-    purge(store, old_runs(store, NOON_MICROS + SECOND), FACTS)
+    purge(store, find_old_runs(store, NOON_MICROS + SECOND), FACTS)
     (store.reports / run_id).mkdir()
 
     (flaw,) = verify(store.reports).flaws
@@ -148,6 +148,6 @@ def test_line_of_a_purge_is_sealed_as_every_other(store: Store) -> None:
         )
         folder.finish()
 
-    purge(keyed, old_runs(keyed, NOON_MICROS + SECOND), FACTS)
+    purge(keyed, find_old_runs(keyed, NOON_MICROS + SECOND), FACTS)
 
     assert verify(store.reports, keys=keyed.keys).sealed == 2

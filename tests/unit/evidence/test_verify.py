@@ -12,8 +12,8 @@ import pytest
 
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence import verify as verifying
-from hudi_reconcile.evidence.files import EvidenceError, file_lock, tree_hashes
-from hudi_reconcile.evidence.run_folder import STORE_LOCK, building_path
+from hudi_reconcile.evidence.files import EvidenceError, hash_tree, lock_file
+from hudi_reconcile.evidence.run_folder import STORE_LOCK, build_building_path
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Verified, verify
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
@@ -29,7 +29,7 @@ def reports(tmp_path: Path) -> Path:
         (folder / "orders").mkdir(parents=True)
         (folder / "result.json").write_text("{}")
         (folder / "orders" / "plan.json").write_text(run_id)
-        audit_log.append(tmp_path / "audit.jsonl", {"run_id": run_id, "files": tree_hashes(folder)})
+        audit_log.append(tmp_path / "audit.jsonl", {"run_id": run_id, "files": hash_tree(folder)})
     return tmp_path
 
 
@@ -59,7 +59,7 @@ def edited(found: list[bytes]) -> list[bytes]:
 
 def edited_with_its_hash_renewed(found: list[bytes]) -> list[bytes]:
     record = {**json.loads(found[1]), "run_id": RUNS[0]}
-    return [found[0], audit_log.canonical({**record, "hash": audit_log.record_hash(record)}) + b"\n", *found[2:]]
+    return [found[0], audit_log.write_canonical({**record, "hash": audit_log.record_hash(record)}) + b"\n", *found[2:]]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_run_that_ends_while_files_are_looked_at_is_no_flaw(
     def slow(folder: Path) -> dict[str, str]:
         if folder.name == first and len(store.run_ids()) == 1:
             write_run()
-        return tree_hashes(folder)
+        return hash_tree(folder)
 
-    monkeypatch.setattr(verifying, "tree_hashes", slow)
+    monkeypatch.setattr(verifying, "hash_tree", slow)
 
     assert verify(store.reports).flaws == []
 
@@ -157,12 +157,12 @@ def test_run_whose_folder_gets_its_name_meanwhile_is_no_flaw_and_one_that_died_b
     store: Store, write_run: RunWriter
 ) -> None:
     run_id = write_run()
-    building = building_path(store.reports, run_id)
+    building = build_building_path(store.reports, run_id)
     (store.reports / run_id).rename(building)
     locked = Event()
 
     def publishing() -> None:
-        with file_lock(store.reports / STORE_LOCK):
+        with lock_file(store.reports / STORE_LOCK):
             locked.set()
             sleep(0.2)
             building.rename(store.reports / run_id)

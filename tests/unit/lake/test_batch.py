@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.tables.agreement import is_comparable
-from hudi_reconcile.core.tables.kinds import Column, Kind, stored_type
+from hudi_reconcile.core.tables.kinds import Column, Kind, choose_stored_type
 from hudi_reconcile.core.tables.schema_drift import compare_with_lake
 
 COLUMNS = [
@@ -17,7 +17,7 @@ COLUMNS = [
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: f"{column.kind} {column.declared}")
 def test_column_as_a_pull_makes_it_can_be_compared_and_has_not_changed(column: Column) -> None:
-    stored = stored_type(column)
+    stored = choose_stored_type(column)
 
     assert compare_with_lake(column, stored) is None
     assert is_comparable(column.kind, stored) == (column.kind is not Kind.OTHER)

@@ -7,7 +7,7 @@ import pytest
 from hudi_reconcile.core.changes.range import Commit, WrittenFile
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.bridge import TimelineAction, newest_completion
+from hudi_reconcile.lake.bridge import TimelineAction, find_newest_completion
 from hudi_reconcile.lake.changes.read_points import (
     AFTER,
     BEFORE,
@@ -100,10 +100,10 @@ def test_archived_write_without_a_completion_time_counts_as_completed_with_the_o
 
     active = [action("5", "6"), action("7", "8")]
 
-    assert newest_completion([], active) is None
-    assert newest_completion([action("1", "2"), action("3", "4")], active) == "4"
-    assert newest_completion([action("1", "2"), action("3", None)], active) == "6"
-    assert newest_completion([action("3", None)], []) == "3"
+    assert find_newest_completion([], active) is None
+    assert find_newest_completion([action("1", "2"), action("3", "4")], active) == "4"
+    assert find_newest_completion([action("1", "2"), action("3", None)], active) == "6"
+    assert find_newest_completion([action("3", None)], []) == "3"
 
 
 def test_group_is_as_large_as_its_largest_base_file_and_all_logs_and_of_no_size_where_only_logs_are_known() -> None:

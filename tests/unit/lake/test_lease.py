@@ -15,15 +15,15 @@ from hudi_reconcile.lake.lease import (
     Claim,
     Holder,
     Lease,
+    build_lease_path,
     claim_on_damaged,
     decide_claim,
+    describe_process,
     inherit_lease,
     is_alive,
-    lease_path,
-    lease_text,
     parse_lease,
     start_time,
-    this_process,
+    write_lease,
 )
 
 ME = Holder("host-a", "boot-1 pid:[1]", 100, "5000")
@@ -69,7 +69,7 @@ def test_claim_on_a_damaged_file_waits_for_the_time_of_a_lease() -> None:
 def test_lease_text_is_read_back_as_it_was(owner: str, started: str, since_ms: int) -> None:
     lease = replace(LEASE, owner=owner, holder=replace(ME, started=started), since_ms=since_ms)
 
-    assert parse_lease(lease_text(lease)) == lease
+    assert parse_lease(write_lease(lease)) == lease
 
 
 @given(st.one_of(st.text(), st.sampled_from(["", "{}", "[]", "null", '{"version": 1}', '{"version": 1, "holder": 3}'])))
@@ -81,7 +81,7 @@ def test_text_that_is_no_lease_is_none(text: str) -> None:
     "old_new", [('"version": 1', '"version": 2'), ('"pid": 200', '"pid": "200"'), ('"owner"', '"ower"')]
 )
 def test_lease_of_another_version_or_shape_is_none(old_new: tuple[str, str]) -> None:
-    text = lease_text(LEASE)
+    text = write_lease(LEASE)
     assert old_new[0] in text
 
     assert parse_lease(text.replace(*old_new)) is None
@@ -95,7 +95,7 @@ def test_process_is_known_to_live_until_it_ends_and_not_by_its_pid_alone() -> No
         child.kill()
         child.wait()
     assert not is_alive(holder)
-    assert is_alive(this_process())
+    assert is_alive(describe_process())
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_process_is_known_to_live_until_it_ends_and_not_by_its_pid_alone() -> No
     ],
 )
 def test_lease_lies_beside_the_table(table: str, path: str) -> None:
-    assert lease_path(table) == path
+    assert build_lease_path(table) == path

@@ -8,9 +8,15 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, UsageError
 from hudi_reconcile.core.tables.values import ChangeLog, Foreign, LakeColumn, LakeTable, PartitionField, TableType
-from hudi_reconcile.lake.correct import BatchFacts, DeleteMark, check_facts, correction_options, tombstone_seq
-from hudi_reconcile.lake.options import WriteOptions, create_options, locked_options, retention, upsert_options
-from hudi_reconcile.lake.schema import differences, unholdable_names, widest_type
+from hudi_reconcile.lake.correct import (
+    BatchFacts,
+    DeleteMark,
+    build_correction_options,
+    check_facts,
+    choose_tombstone_seq,
+)
+from hudi_reconcile.lake.options import WriteOptions, create_options, retain_commits, split_lock_options, upsert_options
+from hudi_reconcile.lake.schema import find_widest_type, list_differences, list_unholdable_names
 from hudi_reconcile.ports import NewTable
 
 
@@ -63,7 +69,7 @@ def test_write_under_a_lock_of_ours_takes_none_itself_and_the_lock_is_the_users(
     ours = {"hoodie.write.lock.provider": "their.Provider", "hoodie.write.lock.zookeeper.url": "zk"}
     optimistic = upsert_options(WriteOptions(overrides=ours), table(), has_metadata_table=False)
 
-    inside, lock = locked_options(optimistic)
+    inside, lock = split_lock_options(optimistic)
 
     assert {key: value for key, value in inside.items() if key.startswith("hoodie.write.lock.")} == {
         "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.NoopLockProvider"
@@ -98,11 +104,16 @@ def test_table_of_ours_is_written_with_the_index_of_the_config_and_anothers_is_n
 @pytest.mark.parametrize("path", ["/lake/it's", "/lake/a;b", "/lake/a#b", "/lake/a\\b"])
 def test_path_that_would_end_the_validators_text_is_refused(path: str) -> None:
     with pytest.raises(LakeError, match="cannot be corrected"):
-        correction_options(table(path=path), "v", DeleteMark("x", "1"))
+        build_correction_options(table(path=path), "v", DeleteMark("x", "1"))
 
 
 def test_tombstone_is_above_everything_handed_out() -> None:
-    assert [tombstone_seq(None, 0), tombstone_seq(5, 3), tombstone_seq(3, 5), tombstone_seq(None, 5)] == [1, 6, 6, 6]
+    assert [
+        choose_tombstone_seq(None, 0),
+        choose_tombstone_seq(5, 3),
+        choose_tombstone_seq(3, 5),
+        choose_tombstone_seq(None, 5),
+    ] == [1, 6, 6, 6]
 
 
 @pytest.mark.parametrize(
@@ -124,23 +135,23 @@ def test_differences_of_schemas_are_all_named() -> None:
     wanted = (LakeColumn("id", "int"), LakeColumn("t", "string"), LakeColumn("gone", "date"))
     batch = (LakeColumn("id", "bigint"), LakeColumn("t", "varchar(9)"), LakeColumn("T", "string"))
 
-    assert differences(batch, wanted) == (
+    assert list_differences(batch, wanted) == (
         "gone date: missing in the batch",
         "T string: not in the lake table",
         "id: int in the lake table, bigint in the batch",
     )
-    assert differences((LakeColumn("id", "smallint"),), (LakeColumn("id", "int"),)) == ()
-    assert differences((LakeColumn("id", "int"),), (LakeColumn("id", "bigint"),)) == ()  # holds every value of it
+    assert list_differences((LakeColumn("id", "smallint"),), (LakeColumn("id", "int"),)) == ()
+    assert list_differences((LakeColumn("id", "int"),), (LakeColumn("id", "bigint"),)) == ()  # holds every value of it
 
 
 def test_stored_type_has_no_small_integers_and_no_lengths() -> None:
-    assert [widest_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
+    assert [find_widest_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
         "int", "int", "int", "string", "string", "decimal(5,2)"
     ]  # fmt: skip
 
 
 def test_names_that_a_lake_cannot_hold_are_found() -> None:
-    assert unholdable_names(("id", "Order Id", "größe", "_hoodie_x", "1a", "_ok", "a$")) == (
+    assert list_unholdable_names(("id", "Order Id", "größe", "_hoodie_x", "1a", "_ok", "a$")) == (
         "Order Id",
         "größe",
         "_hoodie_x",
@@ -163,7 +174,7 @@ def test_change_log_is_switched_on_where_the_table_is_made_and_cannot_be_set_oth
 
 def test_history_is_kept_for_as_many_commits_as_asked_and_the_archiver_stays_behind_the_cleaner() -> None:
     for kept in (1, 60, 500):
-        found = upsert_options(WriteOptions(overrides=retention(kept)), table(), has_metadata_table=False)
+        found = upsert_options(WriteOptions(overrides=retain_commits(kept)), table(), has_metadata_table=False)
 
         retained, least, most = (
             int(found[f"hoodie.{name}"]) for name in ("clean.commits.retained", "keep.min.commits", "keep.max.commits")

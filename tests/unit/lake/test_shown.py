@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hudi_reconcile.core.plan.lake_ownership import adoption
+from hudi_reconcile.core.plan.lake_ownership import judge_adoption
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.schema_evolution import encode_columns
@@ -72,7 +72,7 @@ def test_column_that_spark_shows_otherwise_is_neither_compared_nor_written() -> 
     source = encode_columns(SOURCE, table)
 
     found = agree(source, table, watermark=("at",), exclude=frozenset(), partition_by=())
-    refused = adoption(table, SOURCE, ())
+    refused = judge_adoption(table, SOURCE, ())
 
     assert [(one.name, "Spark shows the lake's at as string" in one.why) for one in found.unverified] == [("at", True)]
     assert [item.column.name for item in found.columns] == ["id", "note"]

@@ -8,8 +8,8 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.timeline import WrittenKeys, keys_text, parse_keys
-from hudi_reconcile.lake.undo import MOST_COMMITS_SINCE, Wrote, refuse_unlike, snapshot_fault
+from hudi_reconcile.lake.timeline import WrittenKeys, parse_keys, write_keys
+from hudi_reconcile.lake.undo import MOST_COMMITS_SINCE, Wrote, find_snapshot_fault, refuse_unlike
 
 BEFORE, AT = "20260101000000001", "20260101000000002"
 
@@ -30,13 +30,13 @@ BEFORE, AT = "20260101000000001", "20260101000000002"
 def test_snapshots_around_a_commit_are_whole_only_where_no_cleaner_can_have_taken_files(
     since: int | None, kept: Collection[str], cleaned: Collection[str], why: str | None
 ) -> None:
-    found = snapshot_fault(BEFORE, AT, since=since, kept=kept, cleaned=cleaned)
+    found = find_snapshot_fault(BEFORE, AT, since=since, kept=kept, cleaned=cleaned)
 
     assert found is None if why is None else why in (found or "")
 
 
 def test_commit_without_a_forerunner_is_not_taken_back() -> None:
-    assert snapshot_fault(None, AT, since=0, kept=(), cleaned=()) is not None
+    assert find_snapshot_fault(None, AT, since=0, kept=(), cleaned=()) is not None
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_rows_that_history_shows_must_be_those_that_the_commit_says_it_wrote(
 
 
 def test_number_of_keys_survives_its_text_and_any_other_text_is_refused() -> None:
-    assert parse_keys(keys_text(WrittenKeys(3, 2))) == WrittenKeys(3, 2)
+    assert parse_keys(write_keys(WrittenKeys(3, 2))) == WrittenKeys(3, 2)
     for text in ("", "3", "[]", '{"there":1}', '{"there":1,"new":"2"}', '{"there":1,"new":2,"more":3}'):
         with pytest.raises(LakeError):
             parse_keys(text)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, table_document
+from hudi_reconcile.core.result import TableResult, write_table_document
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
@@ -25,11 +25,11 @@ from hudi_reconcile.core.sweep.drift_profile import (
     count_days,
     count_heat,
     find_span,
-    fullest_cells,
-    lateness,
     map_keys,
+    measure_lateness,
+    select_fullest_cells,
 )
-from hudi_reconcile.report.page.drift_profile import overlap_text, span_text, view_anatomy
+from hudi_reconcile.report.page.drift_profile import view_anatomy, write_overlap, write_span
 from hudi_reconcile.report.page.time_axis import MOST_BARS, time_view
 
 YEARS = ("2018", "2023")  # the fullest partitions have no others
@@ -48,7 +48,7 @@ CELLS = st.lists(
 
 
 def table_of(anatomy: Anatomy | None, **findings: int) -> dict[str, Any]:
-    return table_document(TableResult("orders", Outcome.DRIFT, findings=findings, anatomy=anatomy))
+    return write_table_document(TableResult("orders", Outcome.DRIFT, findings=findings, anatomy=anatomy))
 
 
 def why_of(anatomy: Anatomy, **findings: int) -> str:
@@ -60,7 +60,7 @@ def why_of(anatomy: Anatomy, **findings: int) -> str:
 @given(CELLS, st.integers(0, 100))
 def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[DriftCell], beyond: int) -> None:
     rows = sum(cell.rows for cell in cells) + beyond
-    kept, others = fullest_cells(cells, rows)
+    kept, others = select_fullest_cells(cells, rows)
     view = view_anatomy(table_of(Anatomy(kept, others), deleted=rows))
 
     assert view is not None
@@ -74,7 +74,7 @@ def test_every_drifted_row_is_in_a_cell_or_counted_beside(cells: list[DriftCell]
 def test_cells_beyond_the_most_are_counted() -> None:
     cells = [DriftCell("deleted", f"p={n}", None, n + 1) for n in range(MOST_CELLS + 2)]
 
-    kept, others = fullest_cells(cells, sum(cell.rows for cell in cells))
+    kept, others = select_fullest_cells(cells, sum(cell.rows for cell in cells))
 
     assert (len(kept), others) == (MOST_CELLS, 1 + 2)
 
@@ -90,7 +90,7 @@ def test_lateness_lies_in_the_span_that_holds_it(micros: int) -> None:
 @given(st.floats(0, 10**7))
 def test_overlap_that_is_named_reaches_the_latest_row(seconds: float) -> None:
     units = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-    text = overlap_text(seconds)
+    text = write_overlap(seconds)
 
     assert int(text[:-1]) * units[text[-1]] >= seconds
     assert text[:-1].isdigit()
@@ -100,7 +100,7 @@ def test_overlap_that_is_named_reaches_the_latest_row(seconds: float) -> None:
 def test_span_is_told_to_the_second(seconds: int) -> None:
     units = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
     total, number = 0, ""
-    for letter in span_text(seconds):
+    for letter in write_span(seconds):
         if letter.isdigit():
             number += letter
         else:
@@ -197,7 +197,7 @@ def test_heat_map_of_any_number_of_days_has_room_for_all_of_them(
 
 def anatomy_of(cells: tuple[DriftCell, ...]) -> Anatomy:
     """As a sweep keeps it of all cells."""
-    kept, others = fullest_cells(cells, sum(cell.rows for cell in cells))
+    kept, others = select_fullest_cells(cells, sum(cell.rows for cell in cells))
     return Anatomy(kept, others, days=count_days(cells), heat=count_heat(cells))
 
 
@@ -328,7 +328,9 @@ def test_lateness_counts_each_row_once_and_only_rows_below_the_checkpoint_as_lat
     marked = [one for one in behind if one is not None]
     beyond = [sum(one >= end * 1_000_000 for one in marked) for end in LATENESS_SECONDS]
 
-    late = lateness(len(behind), len(marked), (sum(one >= 0 for one in marked), *beyond), max(marked, default=None))
+    late = measure_lateness(
+        len(behind), len(marked), (sum(one >= 0 for one in marked), *beyond), max(marked, default=None)
+    )
 
     assert late is not None
     assert sum(late.rows) + late.ahead_rows + late.unmarked_rows == len(behind)

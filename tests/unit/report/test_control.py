@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
-from hudi_reconcile.report.page.control_totals import control_totals
+from hudi_reconcile.report.page.control_totals import build_control_totals
 
 ROWS = st.integers(0, 50)
 
@@ -43,7 +43,7 @@ def table_of(source: int, lake: int, *, applied: int = 0, **counts: int) -> dict
 def test_difference_is_explained_only_by_findings_that_can(
     source: int, lake: int, counts: dict[str, int], *, explained: bool
 ) -> None:
-    totals = control_totals(table_of(source, lake, **counts))
+    totals = build_control_totals(table_of(source, lake, **counts))
 
     assert totals is not None
     assert totals.difference == source - lake
@@ -54,7 +54,7 @@ def test_difference_is_explained_only_by_findings_that_can(
 def test_tables_whose_findings_are_complete_are_always_explained(
     both: int, missing: int, newer: int, deleted: int, pending: int
 ) -> None:
-    totals = control_totals(
+    totals = build_control_totals(
         table_of(
             both + missing + pending, both + deleted, late_arriving=missing + newer, deleted=deleted, pending=pending
         )
@@ -65,7 +65,7 @@ def test_tables_whose_findings_are_complete_are_always_explained(
 
 
 def test_counts_taken_around_a_correction_are_not_judged() -> None:
-    totals = control_totals(table_of(10, 10, applied=2, deleted=2))
+    totals = build_control_totals(table_of(10, 10, applied=2, deleted=2))
 
     assert totals is not None
     assert totals.explained is None
@@ -80,7 +80,7 @@ def test_counts_of_an_apply_are_not_held_against_the_few_segments_that_it_compar
 ) -> None:
     again = {**table_of(source, 10), "verified_at": "20261121145100499"}
 
-    totals = control_totals(again)
+    totals = build_control_totals(again)
 
     assert totals is not None
     assert (totals.explained, totals.rows.explained, totals.keys) == (None, "", None)
@@ -90,24 +90,24 @@ def test_counts_of_an_apply_are_not_held_against_the_few_segments_that_it_compar
 def test_counts_after_an_apply_that_left_rows_name_these_as_what_the_difference_may_be() -> None:
     left = {"corrections": {"applied": 1}, "uncorrected": {"rows": 3}}
 
-    totals = control_totals({**table_of(13, 10), **left, "verified_at": "20261121145100499"})
+    totals = build_control_totals({**table_of(13, 10), **left, "verified_at": "20261121145100499"})
 
     assert totals is not None
     assert "may be planned rows that were not corrected, rows that wait" in totals.sentence
 
 
 def test_side_that_was_not_read_has_no_totals() -> None:
-    assert control_totals({**table_of(1, 1), "lake": None}) is None
+    assert build_control_totals({**table_of(1, 1), "lake": None}) is None
 
 
 def test_rows_of_some_partitions_are_not_held_against_findings_that_judge_whole_keys() -> None:
     table = table_of(10, 11, updated_without_watermark=1)
 
-    totals = control_totals({**table, "coverage": {"partitions": ["month=2026-03"]}})
+    totals = build_control_totals({**table, "coverage": {"partitions": ["month=2026-03"]}})
 
     assert totals is not None
     assert (totals.difference, totals.explained) == (-1, None)
-    whole = control_totals({**table, "coverage": {"partitions": []}})
+    whole = build_control_totals({**table, "coverage": {"partitions": []}})
     assert whole is not None
     assert whole.explained is False
 
@@ -130,7 +130,7 @@ def test_rows_and_keys_of_counted_copies_are_explained_exactly(
     table = table_of(
         source, lake, late_arriving=missing + newer, deleted=deleted, pending=pending_missing, duplicate_key=len(copies)
     )
-    totals = control_totals({**table, "anatomy": {"extra_copies": extra, "missing_rows": missing}, "whole": True})
+    totals = build_control_totals({**table, "anatomy": {"extra_copies": extra, "missing_rows": missing}, "whole": True})
 
     assert totals is not None
     assert totals.explained is True
@@ -144,7 +144,7 @@ def test_rows_and_keys_of_counted_copies_are_explained_exactly(
 def test_deleted_key_that_the_lake_held_twice_is_explained() -> None:
     table = {**table_of(10, 12, deleted=1), "anatomy": {"extra_copies": 1, "missing_rows": 0}}
 
-    totals = control_totals(table)
+    totals = build_control_totals(table)
 
     assert totals is not None
     assert totals.explained is True
@@ -153,9 +153,9 @@ def test_deleted_key_that_the_lake_held_twice_is_explained() -> None:
 
 
 def test_keys_are_not_told_where_nobody_counted_copies() -> None:
-    old = control_totals({**table_of(10, 12, deleted=2), "anatomy": {}})
-    part = control_totals({**table_of(10, 10), "whole": False})
-    whole = control_totals({**table_of(10, 10), "whole": True})
+    old = build_control_totals({**table_of(10, 12, deleted=2), "anatomy": {}})
+    part = build_control_totals({**table_of(10, 10), "whole": False})
+    whole = build_control_totals({**table_of(10, 10), "whole": True})
 
     assert old is not None
     assert part is not None
@@ -172,7 +172,7 @@ def test_column_of_a_total_rule_is_told_by_sum_least_and_greatest_with_each_diff
     }
     rule = {"id": "t", "check": "total", "what": "sum of amount", "status": "fail", "why": "x", "totals": figures}
 
-    totals = control_totals({**table_of(1, 1), "rules": [rule]})
+    totals = build_control_totals({**table_of(1, 1), "rules": [rule]})
 
     assert totals is not None
     (told,) = totals.sums
@@ -196,7 +196,7 @@ def test_sums_are_those_of_total_rules_and_hidden_ones_stay_hidden() -> None:
         {"id": "t3", "check": "total", "what": "sum of x", "status": "error", "why": "no such column"},
         {"id": "n", "check": "not_null", "what": "x", "status": "pass", "why": ""},
     ]
-    totals = control_totals({**table_of(1, 1), "rules": rules})
+    totals = build_control_totals({**table_of(1, 1), "rules": rules})
 
     assert totals is not None
     assert [(one.rule, one.told) for one in totals.sums] == [

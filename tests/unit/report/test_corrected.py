@@ -8,7 +8,7 @@ from typing import Any
 
 from hudi_reconcile.core.tables.values import READ_SEQ
 from hudi_reconcile.report.page.html import render_report
-from hudi_reconcile.report.page.sample import corrected_view
+from hudi_reconcile.report.page.sample import build_corrected_view
 from tests.unit.report.stories import Story
 
 
@@ -43,7 +43,7 @@ DELETE = change("d", 3, {"amount": "3.30", "status": None}, None)
 
 
 def test_update_is_shown_by_what_differs_before_and_after_and_a_delete_by_its_row() -> None:
-    view = corrected_view(document(UPDATE, DELETE))
+    view = build_corrected_view(document(UPDATE, DELETE))
 
     assert view is not None
     shown = [
@@ -56,7 +56,7 @@ def test_update_is_shown_by_what_differs_before_and_after_and_a_delete_by_its_ro
     ]
     assert view.counts == "1 row updated, 1 row deleted"
     assert "agrees" in view.agreement
-    assert corrected_view(None) is None
+    assert build_corrected_view(None) is None
 
 
 def test_page_says_that_lake_and_files_disagree_and_never_that_they_agree_then(stories: Mapping[str, Story]) -> None:

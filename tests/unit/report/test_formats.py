@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_reconcile.core.safe_text import json_safe
-from hudi_reconcile.report.text import CSV_COLUMNS, FindingsFormat, csv_cell, format_findings
+from hudi_reconcile.core.safe_text import escape_json
+from hudi_reconcile.report.text import CSV_COLUMNS, FindingsFormat, format_findings, write_csv_cell
 from tests.unit.report.stories import FINDINGS, finding
 
 FORMATS: list[FindingsFormat] = ["table", "ndjson", "csv"]
@@ -43,7 +43,7 @@ def test_csv_cells_come_back_from_a_csv_reader(text: str) -> None:
     finding_read = dict(zip(head, cells, strict=True))
 
     assert json.loads(finding_read["key"]) == {text: text}
-    assert finding_read["table"] == json_safe(csv_cell(text))
+    assert finding_read["table"] == escape_json(write_csv_cell(text))
     assert finding_read["source"] == ""
     assert json.loads(finding_read["lake"]) == {"values": {text: text}}
 
@@ -64,14 +64,14 @@ def test_csv_holds_no_formula_and_no_character_that_a_terminal_obeys(text: str) 
     cells += [part for cell in cells if cell.startswith("{") for part in cell.split(";")]
 
     assert not [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@")]
-    assert json_safe(written) == written
+    assert escape_json(written) == written
 
 
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "  =1", "\n=1", "\u00a0=1", "\uff1d1", " \uff20x"]
 )
 def test_csv_cell_that_a_spreadsheet_would_run_is_quoted(text: str) -> None:
-    assert csv_cell(text) == f"'{text}"
+    assert write_csv_cell(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("how", FORMATS)

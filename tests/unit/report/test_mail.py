@@ -9,8 +9,8 @@ import pytest
 
 from hudi_reconcile.core.result_parts import Corrections
 from hudi_reconcile.report.page.html import COLOURS, MOST_TABLES, build_mail, render_mail
-from hudi_reconcile.report.words.advice import advice
-from hudi_reconcile.report.words.verdict import verdict
+from hudi_reconcile.report.words.advice import advise
+from hudi_reconcile.report.words.verdict import write_verdict
 from tests.support.colours import contrast
 from tests.unit.report.stories import ITEMS, ORDERS, RULES, Story, all_stories, run_of
 from tests.unit.report.test_html import Elements
@@ -39,8 +39,13 @@ def test_mail_says_verdict_next_step_and_every_table(stories: Mapping[str, Story
     story = stories[ending]
     text = " ".join(" ".join(Elements(mail(story)).text).split())
 
-    step = advice(story.run, guards={name: plan["guards"] for name, plan in story.plans.items()})
-    for said in (verdict(story.run), step.sentence, *step.commands, *(table["name"] for table in story.run["tables"])):
+    step = advise(story.run, guards={name: plan["guards"] for name, plan in story.plans.items()})
+    for said in (
+        write_verdict(story.run),
+        step.sentence,
+        *step.commands,
+        *(table["name"] for table in story.run["tables"]),
+    ):
         assert " ".join(said.split()) in text
 
 

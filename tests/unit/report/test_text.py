@@ -13,11 +13,11 @@ import pytest
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, Guard, Pulled, Unverified
-from hudi_reconcile.report.safe import visible, visible_value
-from hudi_reconcile.report.text import consumer_text, past_run_lines, past_tables_text, plan_text
-from hudi_reconcile.report.words.advice import advice
-from hudi_reconcile.report.words.scope import scope_lines
-from hudi_reconcile.report.words.verdict import coverage_text, reasons, verdict
+from hudi_reconcile.report.safe import spell_hidden, spell_value
+from hudi_reconcile.report.text import describe_consumer, describe_past_run, describe_past_tables, plan_text
+from hudi_reconcile.report.words.advice import advise
+from hudi_reconcile.report.words.scope import list_scope_lines
+from hudi_reconcile.report.words.verdict import describe_coverage, list_reasons, write_verdict
 from tests.unit.report.stories import ORDERS, RULES, Story, all_stories, run_of
 
 
@@ -53,7 +53,7 @@ def test_fix_of_a_guard_names_the_config_of_the_run_in_the_plan_and_in_what_to_d
 
     fix = "see: hudi-reconcile -c shop/reconcile.yaml findings latest"
     assert f"fix: {fix}" in plan_text(run, plan)
-    assert fix in advice(run, guards={"orders": plan["guards"]}).sentence
+    assert fix in advise(run, guards={"orders": plan["guards"]}).sentence
 
 
 def test_plan_that_needs_an_approval_says_who_gave_one_and_else_how_to_ask_for_it(stories: Mapping[str, Story]) -> None:
@@ -83,7 +83,7 @@ def test_command_to_paste_quotes_what_a_shell_would_split(stories: Mapping[str, 
     run["provenance"]["config"] = "my shop/it's.yaml"
     run["tables"][0]["name"] = "a; rm -rf b"
 
-    (command,) = advice(run).commands
+    (command,) = advise(run).commands
 
     assert shlex.split(command)[:3] == ["hudi-reconcile", "-c", "my shop/it's.yaml"]
     assert shlex.split(command)[3:] == ["sweep", "-t", "a; rm -rf b", "-t", "payments"]
@@ -92,13 +92,13 @@ def test_command_to_paste_quotes_what_a_shell_would_split(stories: Mapping[str, 
 def test_default_config_is_not_named_in_commands(stories: Mapping[str, Story]) -> None:
     run = {**stories["drift"].run, "provenance": {"config": "reconcile.yaml"}}
 
-    assert advice(run).commands[1] == "hudi-reconcile apply 20261121T132616Z-3f9a1c"
+    assert advise(run).commands[1] == "hudi-reconcile apply 20261121T132616Z-3f9a1c"
 
 
 def test_drift_whose_plan_will_be_refused_is_not_sent_to_apply(stories: Mapping[str, Story]) -> None:
     guard = {"name": "max_deletes", "limit": 1, "found": 3, "ok": False, "fix": "see why."}
 
-    found = advice(stories["drift"].run, guards={"orders": [guard]})
+    found = advise(stories["drift"].run, guards={"orders": [guard]})
 
     assert "max_deletes" in found.sentence
     assert "see why." in found.sentence
@@ -109,15 +109,15 @@ def test_plan_that_was_applied_before_is_not_called_written(stories: Mapping[str
     run = copy.deepcopy(dict(stories["corrected"].run))
     run["tables"][0] |= {"already_applied": True, "corrections": {**run["tables"][0]["corrections"], "applied": 0}}
 
-    assert "applied before" in verdict(run)
+    assert "applied before" in write_verdict(run)
 
 
 def test_undo_that_is_repeated_is_not_called_an_applied_plan(stories: Mapping[str, Story]) -> None:
     run = copy.deepcopy(dict(stories["corrected"].run)) | {"command": "undo"}
     run["tables"][0] |= {"already_applied": True, "plan_id": None}
 
-    assert "plan" not in verdict(run)
-    assert "taken back before" in verdict(run)
+    assert "plan" not in write_verdict(run)
+    assert "taken back before" in write_verdict(run)
 
 
 def test_history_of_a_run_names_its_tables_with_their_drift() -> None:
@@ -126,7 +126,7 @@ def test_history_of_a_run_names_its_tables_with_their_drift() -> None:
         {"name": "it\x1bems", "outcome": "clean", "findings": {}, "applied": 0},
     ]
 
-    assert past_tables_text(tables) == "orders corrected (deleted 3, 3 applied), it⟨ESC⟩ems clean"
+    assert describe_past_tables(tables) == "orders corrected (deleted 3, 3 applied), it⟨ESC⟩ems clean"
 
 
 def past_run(*tables: dict[str, Any], why: str = "") -> dict[str, Any]:
@@ -139,19 +139,19 @@ def test_history_of_several_tables_has_a_line_for_each_with_what_became_of_it() 
     items = {"name": "items", "outcome": "unverified", "findings": {}, "applied": 0, "pulled_rows": None,
              "error": "SourceError", "seconds": 2.0}  # fmt: skip
 
-    assert list(past_run_lines(past_run(orders, items, items))) == [
+    assert list(describe_past_run(past_run(orders, items, items))) == [
         "r1  run         unverified  3 tables: 1 corrected, 2 unverified",
         "    orders corrected (deleted 3, 1,234 pulled, 3 applied), 61.0 s",
         "    items unverified (SourceError), 2.0 s",
         "    items unverified (SourceError), 2.0 s",
     ]
-    assert list(past_run_lines(past_run(orders))) == [
+    assert list(describe_past_run(past_run(orders))) == [
         "r1  run         unverified  orders corrected (deleted 3, 1,234 pulled, 3 applied)"
     ]
 
 
 def test_history_of_a_run_that_cannot_be_read_is_its_reason() -> None:
-    assert list(past_run_lines(past_run(why="its folder is missing"))) == [
+    assert list(describe_past_run(past_run(why="its folder is missing"))) == [
         "r1  run         unverified  its folder is missing"
     ]
 
@@ -162,23 +162,23 @@ def test_history_says_that_rules_failed_where_the_drift_was_corrected_or_there_w
         {"name": "items", "outcome": "drift", "findings": {}, "applied": 0, "open_rules": 2},
     ]
 
-    told = past_tables_text(tables)
+    told = describe_past_tables(tables)
 
     assert told == "orders drift (deleted 3, 3 applied, 1 rule failed), items drift (2 rules failed)"
 
 
 def test_hidden_characters_are_spelled_out_and_plain_text_is_left_alone() -> None:
-    assert visible("Zürich 東京 😀") == "Zürich 東京 😀"
-    assert visible("a\nb\u200bc\ud800") == "a⟨LF⟩b⟨U+200B⟩c⟨U+D800⟩"
-    assert visible_value(" a\u00a0b  ") == "␣a⟨U+00A0⟩b␣␣"
-    assert visible_value("   ") == "␣␣␣"
+    assert spell_hidden("Zürich 東京 😀") == "Zürich 東京 😀"
+    assert spell_hidden("a\nb\u200bc\ud800") == "a⟨LF⟩b⟨U+200B⟩c⟨U+D800⟩"
+    assert spell_value(" a\u00a0b  ") == "␣a⟨U+00A0⟩b␣␣"
+    assert spell_value("   ") == "␣␣␣"
 
 
 def test_columns_that_came_apart_and_lost_digits_are_said_in_one_line_each() -> None:
     table = all_stories()["unverified"].run["tables"][0]
     price = "price (source numeric(12,4), lake decimal(12,2))"
 
-    assert scope_lines(table) == [
+    assert list_scope_lines(table) == [
         "memo may be note renamed at the source (source text, lake string): not compared, first seen 2026-11-20T02:00:00Z",
         "amount widened in the lake (source integer, lake bigint): compared",
         f"{price} compared to 2 digits after the point: digits of 1,200 source rows not compared",
@@ -187,7 +187,7 @@ def test_columns_that_came_apart_and_lost_digits_are_said_in_one_line_each() -> 
 
 
 def test_results_of_earlier_versions_say_nothing_of_columns() -> None:
-    assert scope_lines({"name": "orders"}) == []
+    assert list_scope_lines({"name": "orders"}) == []
 
 
 def partial(**coverage: Any) -> dict[str, Any]:
@@ -208,11 +208,11 @@ def partial(**coverage: Any) -> dict[str, Any]:
 def test_next_command_of_a_spent_budget_goes_on_with_it() -> None:
     part = partial(compared=4, budget="10m", partitions=["region=e u"])
 
-    (command,) = advice(part).commands
+    (command,) = advise(part).commands
 
     assert command.endswith(" --where-partition 'region=e u' --budget 10m")
-    assert "--budget" not in advice(partial(budget="10m")).commands[0]
-    assert "--where" not in advice(partial(partitions=["region=eu"])).commands[0]
+    assert "--budget" not in advise(partial(budget="10m")).commands[0]
+    assert "--where" not in advise(partial(partitions=["region=eu"])).commands[0]
 
 
 def test_plan_of_a_part_says_so(stories: Mapping[str, Story]) -> None:
@@ -225,8 +225,8 @@ def test_plan_of_a_part_says_so(stories: Mapping[str, Story]) -> None:
 def test_coverage_says_part_age_and_what_was_never_compared() -> None:
     part = {"segments": 9, "compared": 4, "never_compared": 2, "oldest_utc": "2026-03-01T10:00:00Z"}
 
-    assert coverage_text(None) == coverage_text({**part, "compared": 9}) == ""
-    assert coverage_text({**part, "partitions": ["a", "b"]}) == (
+    assert describe_coverage(None) == describe_coverage({**part, "compared": 9}) == ""
+    assert describe_coverage({**part, "partitions": ["a", "b"]}) == (
         "only a and b, 4 of 9 segments compared, 2 never yet, oldest comparison 2026-03-01T10:00:00Z"
     )
 
@@ -241,14 +241,14 @@ def test_consumer_is_told_in_one_line_with_where_it_is_and_why_it_would_be_refus
         "why": "",
     }
 
-    behind = consumer_text(lag | {"behind_commits": 1, "waiting_seconds": 7.4, "pending": "20261121145100499"})
-    refused = consumer_text(
+    behind = describe_consumer(lag | {"behind_commits": 1, "waiting_seconds": 7.4, "pending": "20261121145100499"})
+    refused = describe_consumer(
         lag | {"behind_commits": None, "waiting_seconds": None, "why": "older commits are archived"}
     )
 
     assert behind.endswith("at the beginning, under way to 20261121145100499, 1 commit behind, the oldest for 7 s")
     assert refused.endswith("at the beginning, REFUSED: older commits are archived")
-    assert consumer_text(lag | {"behind_commits": 0, "waiting_seconds": 0.0}).endswith("in step")
+    assert describe_consumer(lag | {"behind_commits": 0, "waiting_seconds": 0.0}).endswith("in step")
 
 
 CORRECTED_NIGHT = replace(
@@ -259,14 +259,14 @@ CORRECTED_NIGHT = replace(
 def test_night_that_corrected_all_and_has_a_failed_rule_speaks_of_the_rule_and_of_no_open_drift() -> None:
     run = run_of("run", CORRECTED_NIGHT)
 
-    assert verdict(run) == "9 corrections of orders written and verified. 1 of 2 rules failed: r-fail."
-    assert advice(run).commands == ("hudi-reconcile -c shop/reconcile.yaml run",)
+    assert write_verdict(run) == "9 corrections of orders written and verified. 1 of 2 rules failed: r-fail."
+    assert advise(run).commands == ("hudi-reconcile -c shop/reconcile.yaml run",)
 
 
 def test_drift_of_one_table_beside_another_that_was_corrected_is_counted_alone() -> None:
     other = replace(ORDERS, name="items")
 
-    told = verdict(run_of("run", CORRECTED_NIGHT, other))
+    told = write_verdict(run_of("run", CORRECTED_NIGHT, other))
 
     assert told.startswith(
         "9 rows of items differ between source and lake. 9 corrections of orders written and verified."
@@ -277,7 +277,7 @@ def test_night_that_a_guard_stopped_after_its_pull_does_not_say_that_nothing_was
     pull = Pulled(500, "incremental", None, None, "20261121132501872")
     stopped = TableResult("orders", Outcome.REFUSED, pull=pull)
 
-    told = [verdict(run_of("run", one)) for one in (stopped, replace(stopped, pull=None))]
+    told = [write_verdict(run_of("run", one)) for one in (stopped, replace(stopped, pull=None))]
 
     assert told[0] == "Refused: a guard stopped orders. The pull was made; nothing was corrected."
     assert told[1] == "Refused: a guard stopped orders. Nothing was written to it."
@@ -288,7 +288,7 @@ def test_advice_names_the_table_that_a_guard_stops_and_applies_the_others() -> N
     stopped = replace(ORDERS, name="items", guards=(no, Guard("empty_source", 0, 9, ok=True)))
     free = replace(ORDERS, guards=())
 
-    both, alone = advice(run_of("sweep", stopped, free)), advice(run_of("sweep", stopped))
+    both, alone = advise(run_of("sweep", stopped, free)), advise(run_of("sweep", stopped))
 
     assert both.sentence == (
         "items: 1 guard will refuse the plan (max_deletes). apply with --approve-deletes 3. Look at the plan first; then "
@@ -301,7 +301,7 @@ def test_advice_names_the_table_that_a_guard_stops_and_applies_the_others() -> N
 
 
 def test_advice_of_a_table_that_waits_for_a_word_names_approve_before_apply() -> None:
-    found = advice(run_of("sweep", replace(ORDERS, guards=(), provenance={"require_approval": "true"})))
+    found = advise(run_of("sweep", replace(ORDERS, guards=(), provenance={"require_approval": "true"})))
 
     assert found.sentence == "Look at the plan, let somebody else approve it, then apply it:"
     assert [command.split()[3] for command in found.commands] == ["plan", "approve", "apply"]
@@ -311,7 +311,7 @@ def test_advice_of_a_table_that_waits_for_a_word_names_approve_before_apply() ->
 def test_advice_after_a_failed_rule_that_holds_both_sides_is_to_compare(check: str) -> None:
     checked = replace(ORDERS, findings={}, corrections=Corrections(), rules=(replace(RULES[1], check=check),))
 
-    found = advice(run_of("check", checked))
+    found = advise(run_of("check", checked))
 
     assert RULES[1].status == "fail"
     assert [command.split()[3] for command in found.commands] == ["sweep", "plan"]
@@ -321,7 +321,7 @@ def test_guard_for_which_a_word_was_given_is_no_reason_any_more() -> None:
     table = replace(ORDERS, guards=(Guard("max_deletes", 1, 3, ok=False, fix="x"),))
 
     told = {
-        outcome: reasons(run_of("apply", replace(table, outcome=outcome))["tables"][0])
+        outcome: list_reasons(run_of("apply", replace(table, outcome=outcome))["tables"][0])
         for outcome in (Outcome.CORRECTED, Outcome.REFUSED)
     }
 
@@ -339,21 +339,21 @@ def test_apply_of_a_part_of_a_table_says_what_was_written_and_that_the_rest_is_n
 
     run = run_of("apply", part)
 
-    assert verdict(run) == (
+    assert write_verdict(run) == (
         "9 corrections of orders written and verified. Not everything was compared: the rest is not proven."
     )
-    assert any("sweep" in command for command in advice(run).commands)
+    assert any("sweep" in command for command in advise(run).commands)
 
 
 def test_undo_says_that_the_source_differs_again_and_to_compare() -> None:
     run = run_of("undo", replace(CORRECTED_NIGHT, outcome=Outcome.CORRECTED, rules=(), findings={}, plan_id=None))
 
-    assert verdict(run) == "9 corrections of orders taken back: the source differs again in these rows."
-    assert [command.split()[3] for command in advice(run).commands] == ["sweep"]
+    assert write_verdict(run) == "9 corrections of orders taken back: the source differs again in these rows."
+    assert [command.split()[3] for command in advise(run).commands] == ["sweep"]
 
 
 def test_rules_that_failed_are_told_beside_a_table_that_a_guard_stopped() -> None:
-    told = verdict(run_of("run", CORRECTED_NIGHT, TableResult("items", Outcome.REFUSED)))
+    told = write_verdict(run_of("run", CORRECTED_NIGHT, TableResult("items", Outcome.REFUSED)))
 
     assert told == ("Refused: a guard stopped items. Nothing was written to it. orders: 1 of 2 rules failed: r-fail.")
 
@@ -367,29 +367,29 @@ def test_call_that_does_not_fit_one_table_hides_neither_the_drift_nor_the_stop_o
     refused = TableResult("mixed", Outcome.REFUSED, error=Failure("RefusedError", "no", "look"))
     run = run_of("sweep", MISFIT, ORDERS, refused)
 
-    assert verdict(run) == (
+    assert write_verdict(run) == (
         "The call does not fit missing. Nothing was done there. In what was compared, 9 rows differ. "
         "Stopped too, for other reasons: mixed."
     )
-    found = advice(run)
+    found = advise(run)
     assert found.sentence == "missing: mend the config; then run again, and look at the plan of orders:"
     tool = "hudi-reconcile -c shop/reconcile.yaml"
     assert found.commands == (f"{tool} sweep -t missing", f"{tool} plan {run['run_id']}")
-    assert verdict(run_of("sweep", MISFIT)) == "The call does not fit missing. Nothing was done."
+    assert write_verdict(run_of("sweep", MISFIT)) == "The call does not fit missing. Nothing was done."
 
 
 def test_table_that_could_not_be_compared_does_not_hide_that_others_were_stopped() -> None:
     unsure = replace(ORDERS, outcome=Outcome.UNVERIFIED, unverified=(Unverified("segment", "7", "moved", "sweep"),))
 
-    assert verdict(run_of("sweep", unsure, MISFIT)).endswith("Stopped too, for other reasons: missing.")
+    assert write_verdict(run_of("sweep", unsure, MISFIT)).endswith("Stopped too, for other reasons: missing.")
 
 
 def test_apply_of_some_tables_leads_to_a_sweep_of_these(stories: Mapping[str, Story]) -> None:
     run = stories["incomplete"].run
     one = {**run, "provenance": {**run["provenance"], "choice": ["-t", "orders"]}}
 
-    assert "hudi-reconcile -c shop/reconcile.yaml sweep" in advice(run).commands
-    assert "hudi-reconcile -c shop/reconcile.yaml sweep -t orders" in advice(one).commands
+    assert "hudi-reconcile -c shop/reconcile.yaml sweep" in advise(run).commands
+    assert "hudi-reconcile -c shop/reconcile.yaml sweep -t orders" in advise(one).commands
 
 
 def test_command_to_run_again_is_the_one_that_was_typed_with_its_tables_and_options() -> None:
@@ -402,7 +402,7 @@ def test_command_to_run_again_is_the_one_that_was_typed_with_its_tables_and_opti
     beside = {**run_of("run", broken, ORDERS), "provenance": run["provenance"]}
 
     tool = "hudi-reconcile -c shop/reconcile.yaml"
-    assert advice(run).commands == (f"{tool} run -t 'shop_*' --apply --jobs 2",)
-    assert advice(beside).commands[0] == f"{tool} run -t missing --apply --jobs 2"
+    assert advise(run).commands == (f"{tool} run -t 'shop_*' --apply --jobs 2",)
+    assert advise(beside).commands[0] == f"{tool} run -t missing --apply --jobs 2"
     forged = {**run, "provenance": {**run["provenance"], "options": ["; rm -rf x"]}}
-    assert advice(forged).commands == (f"{tool} run -t 'shop_*' '; rm -rf x'",)
+    assert advise(forged).commands == (f"{tool} run -t 'shop_*' '; rm -rf x'",)

@@ -11,8 +11,8 @@ from hudi_reconcile.spark.jars import (
     JarMode,
     JarRequest,
     LockedJar,
-    jar_folders,
-    locked_jars,
+    list_jar_folders,
+    list_locked_jars,
     plan_jars,
     read_lock,
     verify,
@@ -43,7 +43,7 @@ def full_folder(folder: Path) -> Path:
 
 
 def test_lock_of_this_version_names_the_hudi_bundle_and_the_drivers_with_full_hashes() -> None:
-    lock = locked_jars()
+    lock = list_locked_jars()
 
     assert [(jar.coordinate.rsplit(":", 1)[0], jar.engine) for jar in lock] == [
         ("org.apache.hudi:hudi-spark3.5-bundle_2.12", ""),
@@ -142,16 +142,16 @@ def test_jar_outside_the_lock_is_reported_with_its_hash_and_without_coordinate(t
 
 
 def test_named_jar_folder_is_the_only_one_looked_into(tmp_path: Path) -> None:
-    assert jar_folders({"HUDI_RECONCILE_JARS": str(tmp_path)}, Path("/ivy")) == (tmp_path,)
+    assert list_jar_folders({"HUDI_RECONCILE_JARS": str(tmp_path)}, Path("/ivy")) == (tmp_path,)
 
 
 def test_named_jar_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is no folder"):
-        jar_folders({"HUDI_RECONCILE_JARS": str(tmp_path / "gone")}, Path("/ivy"))
+        list_jar_folders({"HUDI_RECONCILE_JARS": str(tmp_path / "gone")}, Path("/ivy"))
 
 
 def test_jar_folders_are_our_cache_before_the_resolvers() -> None:
-    assert jar_folders({"XDG_CACHE_HOME": "/cache"}, Path("/ivy")) == (
+    assert list_jar_folders({"XDG_CACHE_HOME": "/cache"}, Path("/ivy")) == (
         Path("/cache/hudi-reconcile/jars"),
         Path("/ivy/jars"),
     )

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.spark.scratch import PREFIX, make_scratch, scratch_folder
+from hudi_reconcile.spark.scratch import PREFIX, make_scratch, open_scratch
 from hudi_reconcile.spark.settings import write_properties
 
 # Says where its folder is, then waits; `child` holds the lock too, as the JVM does.
@@ -53,7 +53,7 @@ def scratches(temp: Path) -> set[Path]:
 def test_scratch_folder_is_its_owners_alone_whatever_the_umask_and_gone_after_the_block(temp: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
-        with scratch_folder() as scratch:
+        with open_scratch() as scratch:
             assert stat.S_IMODE(scratch.path.stat().st_mode) == 0o700
             (scratch.path / "rows").touch()
     finally:
@@ -63,7 +63,7 @@ def test_scratch_folder_is_its_owners_alone_whatever_the_umask_and_gone_after_th
 
 
 def test_scratch_folder_is_gone_after_a_failure(temp: Path) -> None:
-    with pytest.raises(KeyError), scratch_folder():
+    with pytest.raises(KeyError), open_scratch():
         raise KeyError
 
     assert scratches(temp) == set()
@@ -85,7 +85,7 @@ def test_next_start_sweeps_what_a_killed_process_left_and_keeps_what_a_living_on
     dead.communicate()
     try:
         assert scratches(temp) == {kept, left}
-        with scratch_folder() as ours:
+        with open_scratch() as ours:
             assert scratches(temp) == {kept, ours.path}
         assert (kept / "rows").read_text() == "canary"
     finally:
@@ -96,11 +96,11 @@ def test_scratch_of_a_killed_process_is_kept_while_its_jvm_lives(temp: Path) -> 
     dead, left, child = hold("child")
     dead.send_signal(signal.SIGKILL)
     dead.communicate()
-    with scratch_folder():
+    with open_scratch():
         assert left in scratches(temp)
     os.kill(child, signal.SIGKILL)
     while left in scratches(temp):  # the kernel lets go of the lock when the process is gone
-        with scratch_folder():
+        with open_scratch():
             pass
 
     assert scratches(temp) == set()
@@ -118,7 +118,7 @@ def test_sweep_follows_no_link_and_takes_no_folder_that_it_did_not_make(temp: Pa
         os.chown(temp / f"{PREFIX}others", 65534, 65534)
     before = scratches(temp)
 
-    with scratch_folder():
+    with open_scratch():
         pass
 
     assert scratches(temp) == before
@@ -168,5 +168,5 @@ def test_temporary_folder_in_which_rows_would_not_be_hidden_is_refused(
 def test_temporary_folder_of_all_with_the_sticky_bit_is_taken(temp: Path) -> None:
     temp.chmod(0o1777)
 
-    with scratch_folder() as scratch:
+    with open_scratch() as scratch:
         assert scratch.path.parent == temp

@@ -14,7 +14,7 @@ from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.sweep.coverage import Coverage, coverage_age
+from hudi_reconcile.core.sweep.coverage import Coverage, measure_age
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import PartitionField, SourceTable
@@ -249,7 +249,7 @@ def test_sweeps_with_a_budget_go_round_and_find_what_drifted_where_they_come() -
     assert coverage is not None
     assert [segments for segments, _ in found] == [(0,), (1,), (2,), (3,), (4,), (0,)]
     assert [rows for _, rows in found] == [{}, {}, {"regressed": 1}, {}, {}, {}]
-    assert coverage_age(coverage).never == 0
+    assert measure_age(coverage).never == 0
     assert [one.run_id for one in coverage.stretches] == ["run-5", "run-1", "run-2", "run-3", "run-4"]
 
 
@@ -264,7 +264,7 @@ def test_budget_that_suffices_is_a_whole_sweep_with_its_verdict() -> None:
     assert drift.draft is not None
     assert drift.draft.part is None
     assert clean.coverage is not None
-    assert coverage_age(clean.coverage).never == 0
+    assert measure_age(clean.coverage).never == 0
 
 
 def test_time_that_passes_ends_the_batches_and_each_is_at_most_twice_the_last() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.tables.values import REPLICA, replica_bound
+from hudi_reconcile.core.tables.values import REPLICA, choose_replica_bound
 from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, applied, at_checkpoint, job, swept
 
@@ -64,7 +64,7 @@ def test_equal_sides_are_clean_however_far_the_replica_is() -> None:
 
 def test_what_was_pulled_from_a_replica_is_never_ahead_of_it() -> None:
     world = lagging(90)
-    world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 90 * SECOND)[0]
+    world.source.bound_lag_micros = 100 * SECOND - choose_replica_bound(100 * SECOND, 90 * SECOND)[0]
     fresh = World(world.journal, world.clock, world.source, type(world.lake)(world.journal))
     world.source.put(8, 8, 85 * SECOND - 1)
     pull(job(), fresh.edges, full=False)
@@ -185,7 +185,7 @@ def test_pull_from_a_replica_behind_the_lake_writes_no_older_rows_over_newer_one
     full: bool, settings: dict[str, Any]  # noqa: FBT001
 ) -> None:  # fmt: skip
     world = lagging(60)
-    world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 60 * SECOND)[0]
+    world.source.bound_lag_micros = 100 * SECOND - choose_replica_bound(100 * SECOND, 60 * SECOND)[0]
     before = world.lake_holds()
 
     with pytest.raises(SourceError, match=r"replayed transactions up to .*; nothing was written") as caught:
@@ -196,7 +196,7 @@ def test_pull_from_a_replica_behind_the_lake_writes_no_older_rows_over_newer_one
 
 def test_pull_that_has_nothing_to_read_yet_waits_for_the_replica_without_an_error() -> None:
     world = lagging(60)
-    world.source.bound_lag_micros = 100 * SECOND - replica_bound(100 * SECOND, 60 * SECOND)[0]
+    world.source.bound_lag_micros = 100 * SECOND - choose_replica_bound(100 * SECOND, 60 * SECOND)[0]
 
     done = pull(job(), world.edges, full=False).pull
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.stages.pull.pull import pull
-from hudi_reconcile.stages.sweep.settling import next_pause
+from hudi_reconcile.stages.sweep.settling import choose_pause
 from hudi_reconcile.stages.sweep.sweep import Swept
 from tests.fakes.rows import rows_of
 from tests.fakes.world import World, applied, job, left, pulled, swept
@@ -346,7 +346,7 @@ def test_row_is_judged_by_two_equal_looks_in_a_row_and_by_no_others(
 def test_pauses_grow_and_end_at_the_limit(limit: float, costs: list[float]) -> None:
     spent, pauses = 0.0, []
     for looks, cost in enumerate([*costs, *[0.0] * 20]):
-        pause = next_pause(looks, spent, limit)
+        pause = choose_pause(looks, spent, limit)
         if pause is None:
             break
         pauses.append(pause)
