@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.options import WriteOptions, create_options, upsert_options
+from hudi_reconcile.lake.options import WriteOptions, build_create_options, upsert_options
 from hudi_reconcile.ports import NewTable
 from hudi_reconcile.spark.session import open_session
 
@@ -82,7 +82,7 @@ def bench(spark: SparkSession, folder: Path, given: argparse.Namespace) -> int:
     for one in contenders:
         begun = time.monotonic()
         new = NewTable("t", "copy_on_write", ("order_id",), ())
-        write(images(spark.range(given.rows), 0), one, create_options(WriteOptions(), new), "overwrite")
+        write(images(spark.range(given.rows), 0), one, build_create_options(WriteOptions(), new), "overwrite")
         one.made_seconds = time.monotonic() - begun
     wrong = 0
     for turn in range(given.repeats + 1):

@@ -27,10 +27,10 @@ def read_duties(one: TableRun, plan: Plan) -> Duties:
     """Who planned and who applies. Raises UsageError for a name that is none."""
     applier = find_actor(os.environ)
     here = plan.run_id == one.folder.run_id
-    return Duties(applier if here else find_planner(one.store, plan.run_id), applier, *require_separation(one.table))
+    return Duties(applier if here else find_planner(one.store, plan.run_id), applier, *read_separation(one.table))
 
 
-def require_separation(table: TableConfig) -> tuple[bool, bool]:
+def read_separation(table: TableConfig) -> tuple[bool, bool]:
     """Whether the approver has to be another than planner and applier, and whether by login too."""
     approver = table.policy.approver
     return approver != "any", approver == "other_login"

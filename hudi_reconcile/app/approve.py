@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from hudi_reconcile.app.approvals import find_planner, require_separation
+from hudi_reconcile.app.approvals import find_planner, read_separation
 from hudi_reconcile.app.commands import PlanFile, read_plans
 from hudi_reconcile.app.host import HostClock, find_actor, hides_user, write_utc
 from hudi_reconcile.app.log_context import name_run
@@ -68,7 +68,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
         refuse_future(plan, now)
         _refuse_expired(plan, now)
         _refuse_undone(plan, find_undo(store, plan))
-        others, by_login = require_separation(table)
+        others, by_login = read_separation(table)
         if table.policy.require_approval and by_login and hides_user():
             refuse_hidden_user(plan)
         if table.policy.require_approval and others:

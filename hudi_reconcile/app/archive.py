@@ -27,12 +27,13 @@ from hudi_reconcile.evidence.run_folder import (
     REPORT_FILE,
     RESULT_FILE,
     UNCORRECTED_FOLDER,
+    name_building_folder,
     name_table_folder,
 )
 from hudi_reconcile.evidence.store import APPLIED, COMPARED, Store, read_plan
 from hudi_reconcile.evidence.verify import Verified, verify
 from hudi_reconcile.report.words.scope import explain_unlisted
-from hudi_reconcile.report.words.verdict import list_reasons as reasons_of
+from hudi_reconcile.report.words.verdict import list_reasons
 
 Document = Mapping[str, Any]
 AskLake = Callable[[Document], Mapping[str, Document]]  # a run's result to what the lake tells, by table
@@ -66,16 +67,20 @@ class Room:
         """The room of a reports folder; nothing is opened yet."""
         return Room(Store(reports))
 
-    def add_keys(self, config: Config | None, key_file: Path | None) -> Room:
+    def choose_keys(self, config: Config | None, key_file: Path | None) -> Room:
         """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
         if key_file is not None:
             return Room(Store(self.store.reports, read_key_ring(key_file)))
         return self if config is None else Room(open_store(config, os.environ))
 
     def list_killed(self) -> tuple[str, ...]:
-        """The runs that were killed and whose folders nobody has ended yet, newest first; none where that cannot be told."""
+        """The runs that were killed and that no later run has ended, newest first; none where that cannot be told at once."""
         with suppress(OSError, ReconcileError):  # a folder that may only be read, a lock that somebody holds
-            return self.store.list_open().dead
+            logged, dead = self.store.log().runs, self.store.list_open(wait_seconds=0).dead
+            # What the log names is listed, and may be kept as it is; a run that failed meanwhile has no folder any more.
+            return tuple(
+                run for run in dead if run not in logged and name_building_folder(self.store.reports, run).is_dir()
+            )
         return ()
 
     def verify(self, published: str | None) -> Verified:
@@ -205,7 +210,7 @@ class Room:
 def _gaps(table: Document) -> list[str]:
     if not table["unverified"] and table["error"] is None:
         return []
-    return [why for why, _ in reasons_of(table)]
+    return [why for why, _ in list_reasons(table)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
             doubled = _notes_of_doubled(asked, history, span, found)
     finally:
         # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
-        meanwhile = history.look_anew()
+        meanwhile = history.look_at_others()
         select_span(asked.start, asked.end, commits, meanwhile.cut())
         meanwhile.check_undisturbed(span.commits)
     zone_notes = _notes_of_zone(asked, meanwhile.zone(Files(session.spark, asked.table.lake.path)))
@@ -306,7 +306,7 @@ def _own_log(asked: ChangeQuery, history: HudiHistory, commits: Sequence[Commit]
 def _short_log(
     history: HudiHistory, commits: Sequence[Commit], *, rows_only: bool, at_any_cost: bool = False
 ) -> Frame | None:
-    counted = history.count_commits(commits)
+    counted = history.list_log_counts(commits)
     if counted is None or not (at_any_cost or is_shorter(counted, commits, latest_only=rows_only)):
         return None
     try:

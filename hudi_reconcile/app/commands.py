@@ -28,7 +28,7 @@ from hudi_reconcile.core.result_queries import list_unjudged_rows, restore_resul
 from hudi_reconcile.core.rules.rules import RuleSet
 from hudi_reconcile.core.rules.verdict import report_unrun_rules
 from hudi_reconcile.core.sweep import coverage
-from hudi_reconcile.core.sweep.proof import write_proof_document as proof_document
+from hudi_reconcile.core.sweep.proof import build_proof_document
 from hudi_reconcile.core.sweep.segments import share_seconds
 from hudi_reconcile.evidence.files import build_spark_address, hash_tree
 from hudi_reconcile.evidence.history import find_known_columns, find_past_proof, list_past_coverage
@@ -79,7 +79,7 @@ class Watch:
         asked, budget = self.asked, self.asked.budget_seconds
         duty = read_duty(one.table)
         if budget is None:
-            whole = select_whole_table(one, is_full=asked.is_full)
+            whole = build_whole_sweep(one, is_full=asked.is_full)
             return replace(whole, partitions=asked.partitions, proof=None if asked.partitions else whole.proof)
         now = one.edges.clock.monotonic_seconds()
         if self.until is None:
@@ -89,7 +89,7 @@ class Watch:
         return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier, duty)
 
 
-def select_whole_table(one: TableRun, *, is_full: bool = False) -> PartialSweep:
+def build_whole_sweep(one: TableRun, *, is_full: bool = False) -> PartialSweep:
     """A sweep of the whole table, which may stand on earlier ones unless it is full."""
     proof = request_proof(one.table, lambda: find_past_proof(one.store, one.table.name), is_full=is_full)
     return PartialSweep(max_duty=read_duty(one.table), proof=proof)
@@ -204,9 +204,9 @@ def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> Tab
 def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     """Write coverage, proof, findings and plan; the plan binds the findings' files."""
     if swept.coverage is not None:
-        one.folder.write_coverage(one.table.name, coverage.write_coverage_document(one.table.name, swept.coverage))
+        one.folder.write_coverage(one.table.name, coverage.build_coverage_document(one.table.name, swept.coverage))
     if swept.proof is not None:
-        write_proof(one.folder, one.table.name, proof_document(one.table.name, swept.proof))
+        write_proof(one.folder, one.table.name, build_proof_document(one.table.name, swept.proof))
     result = replace(swept.result, cost=swept.result.cost + Cost(source_rows_fetched=swept.rows_fetched))
     if swept.findings is None or not swept.findings_rows:
         return result, None
@@ -257,7 +257,7 @@ def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
     Raises the pull's error where nothing can be compared either.
     """
     try:
-        swept, _ = _leave(one, sweep(_job(one), one.edges, select_whole_table(one)))
+        swept, _ = _leave(one, sweep(_job(one), one.edges, build_whole_sweep(one)))
     except ReconcileError:
         raise error from None
     outcome = find_gravest((error.outcome, swept.outcome))
@@ -284,7 +284,7 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
         return _compared_all_the_same(one, error)
     try:
         one.limit.refuse()
-        swept, plan = _leave(one, sweep(_job(one), one.edges, select_whole_table(one)))
+        swept, plan = _leave(one, sweep(_job(one), one.edges, build_whole_sweep(one)))
     except ReconcileError as error:  # the pull has committed
         return replace(describe_part_failure(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except (Exception, *STOPS) as ending:

@@ -32,7 +32,7 @@ from hudi_reconcile.databases.urls import build_connection, open_engine
 from hudi_reconcile.lake.catalog import sync_catalog
 from hudi_reconcile.lake.files import read_address
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.options import retain_commits
+from hudi_reconcile.lake.options import build_retention_options
 from hudi_reconcile.ports import Comparer, Edges
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark.evidence_files import choose_files
@@ -54,7 +54,7 @@ class World:
     engine: Engine = field(init=False)
 
     def __post_init__(self, password: str) -> None:
-        self.engine = choose_engine(self.config, password, connect_by_jvm(self._jvm))
+        self.engine = choose_engine(self.config, password, build_jvm_connector(self._jvm))
 
     def expect_rows(self, table: TableConfig) -> int:
         """Ask the database for the table before Spark is started, so that a wrong name or password fails at once.
@@ -70,7 +70,7 @@ class World:
         if self.session is None:
             raise RuntimeError("edges were asked for before the Spark session was opened")
         spark = self.session.spark
-        kept = {} if table.lake.adopt else retain_commits(table.lake.keep_commits)
+        kept = {} if table.lake.adopt else build_retention_options(table.lake.keep_commits)
         options, adopt = {**kept, **leave_out_sync(table.lake.options)}, table.lake.adopt
         alone = self.session.alone
         index = table.lake.index
@@ -169,7 +169,7 @@ def find_trusted_roots() -> str | None:
     return None if found is None else str(found)
 
 
-def connect_by_jvm(jvm: Callable[[], Any]) -> Connect:
+def build_jvm_connector(jvm: Callable[[], Any]) -> Connect:
     """Connects in the JVM that is running when the first question is asked."""
 
     def connect(login: JdbcLogin) -> JvmDatabase:
@@ -182,7 +182,7 @@ def connect_by_jvm(jvm: Callable[[], Any]) -> Connect:
 def open_engine_for_doctor(config: Config, password: str, environ: Environment) -> Iterator[Engine]:
     """The engine for the length of a block, without a Spark session."""
     if not needs_session(config):
-        with closing(choose_engine(config, password, connect_by_jvm(lambda: None))) as engine:
+        with closing(choose_engine(config, password, build_jvm_connector(lambda: None))) as engine:
             yield engine
         return
     with (

@@ -67,7 +67,7 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
             masks = derive_lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
             document = _describe_changes(result, rows, findings, masks, {names.get(name, name): name for name in shown})
-        meanwhile = history.look_anew()  # others may have been at work
+        meanwhile = history.look_at_others()  # others may have been at work
         _commits(history, result["corrections"]["instants"], meanwhile.cut())
         meanwhile.check_undisturbed(commits)
     except UsageError as error:

@@ -34,11 +34,11 @@ from hudi_reconcile.core.pull.retry import wait_seconds
 from hudi_reconcile.core.source.jdbc import is_jdbc
 from hudi_reconcile.databases.registry import find_database
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes, replace_file
-from hudi_reconcile.report.outputs.github import write_summary, write_workflow_commands
-from hudi_reconcile.report.outputs.junit import write_junit
-from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, write_openlineage
-from hudi_reconcile.report.outputs.prometheus import MetricsFile, name_metrics, write_prometheus
-from hudi_reconcile.report.outputs.webhook import write_message
+from hudi_reconcile.report.outputs.github import render_summary, render_workflow_commands
+from hudi_reconcile.report.outputs.junit import render_junit
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, render_openlineage
+from hudi_reconcile.report.outputs.prometheus import MetricsFile, name_metrics, render_prometheus
+from hudi_reconcile.report.outputs.webhook import build_message
 
 Document = Mapping[str, Any]
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -69,17 +69,17 @@ def deliver(
             said.append(f"warning: outputs.{one.output}: {error.message}")
     said += _post_outputs(outputs, run, ends)
     if outputs.github and _SUMMARY in environ:
-        said += write_workflow_commands(run)
+        said += render_workflow_commands(run)
     return tuple(said)
 
 
 def _post_outputs(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> Iterator[str]:
     """Tell services; each is told whatever became of the others."""
     hook, lineage = outputs.webhook, outputs.openlineage
-    if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(write_message(run)))):
+    if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(build_message(run)))):
         yield f"warning: outputs.webhook: {found.why}"
     if lineage is not None and lineage.url is not None:
-        events = write_openlineage(run, lineage.namespace, ends).splitlines()
+        events = render_openlineage(run, lineage.namespace, ends).splitlines()
         if why := send(events, lineage.url, lineage.api_key):
             yield f"warning: outputs.openlineage: {why}"
 
@@ -88,15 +88,17 @@ def _files(
     outputs: OutputsConfig, run: Document, environ: Mapping[str, str], ends: Mapping[str, Ends]
 ) -> Iterator[OutputFile]:
     if outputs.junit is not None:
-        yield OutputFile("junit", outputs.junit, write_junit(run))
+        yield OutputFile("junit", outputs.junit, render_junit(run))
     if outputs.prometheus is not None:
         yield _metrics(outputs.prometheus, run, ends)
     if outputs.ndjson is not None:
-        yield OutputFile("ndjson", outputs.ndjson, write_lines(run), is_appended=True)
+        yield OutputFile("ndjson", outputs.ndjson, render_json_lines(run), is_appended=True)
     if (lineage := outputs.openlineage) is not None and lineage.file is not None:
-        yield OutputFile("openlineage", lineage.file, write_openlineage(run, lineage.namespace, ends), is_appended=True)
+        yield OutputFile(
+            "openlineage", lineage.file, render_openlineage(run, lineage.namespace, ends), is_appended=True
+        )
     if outputs.github and (target := environ.get(_SUMMARY)):
-        yield OutputFile("github", Path(target), write_summary(run), is_appended=True)
+        yield OutputFile("github", Path(target), render_summary(run), is_appended=True)
 
 
 def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFile:
@@ -110,10 +112,10 @@ def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFil
     with suppress(OSError, UnicodeDecodeError, EvidenceError):  # others may write there, a FIFO too
         before = read_bytes(path).decode("utf-8")
     zone = next((one.zone for one in ends.values()), "UTC")
-    return OutputFile("prometheus", path, write_prometheus(run, MetricsFile(config, zone, before)))
+    return OutputFile("prometheus", path, render_prometheus(run, MetricsFile(config, zone, before)))
 
 
-def write_lines(run: Document) -> str:
+def render_json_lines(run: Document) -> str:
     """One JSON line a table: what `result.json` says of it, with the run that says so."""
     about = {key: run[key] for key in ("version", "run_id", "command", "started_utc", "ended_utc")}
     told = ({**about, "table": table["name"], **table} for table in run["tables"])
@@ -265,7 +267,7 @@ def send(
         if clock() >= until:
             refused += [f"no time was left after {total_seconds:g} s"] * (len(events) - number)
             break
-        found = _try_again(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
+        found = _try_until_taken(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
         if found is None:
             continue
         refused.append(found.why)
@@ -277,7 +279,7 @@ def send(
     return f"{len(refused)} of {len(events)} events were not taken: {'; '.join(dict.fromkeys(refused))}"
 
 
-def _try_again(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) -> NotTaken | None:
+def _try_until_taken(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) -> NotTaken | None:
     found = act()
     for attempt in range(1, TRIES):
         if found is None or not found.may_pass:

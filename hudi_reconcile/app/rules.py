@@ -20,8 +20,8 @@ from hudi_reconcile.config.rules_model import is_judged
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, write_table_document
-from hudi_reconcile.core.result_queries import open_drift, select_after_apply
+from hudi_reconcile.core.result import TableResult, build_table_document
+from hudi_reconcile.core.result_queries import find_open_drift, select_after_apply
 from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, find_day
 from hudi_reconcile.core.rules.verdict import can_hold, doubt, report_unrun_rules, select_quarantine_rules
 from hudi_reconcile.evidence.history import Comparison, find_newest_comparison
@@ -71,7 +71,7 @@ def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Sev
     """
     try:
         one.limit.refuse()
-        own = read_comparison(one.folder.run_id, write_table_document(result))
+        own = read_comparison(one.folder.run_id, build_table_document(result))
         return add_rules(result, _judge_rules(one, rules, fail_on, own))
     except ReconcileError as error:
         failed = replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
@@ -97,7 +97,7 @@ def read_comparison(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
     if table["source"] is None or table["lake"] is None:
         return NewestComparison(run_id, gap=next((why for why, _ in list_reasons(table)), "the table was not compared"))
     gap = next((f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"]), "")
-    return NewestComparison(run_id, open_drift(table), max(table["source"]["rows"], table["lake"]["rows"]), gap)
+    return NewestComparison(run_id, find_open_drift(table), max(table["source"]["rows"], table["lake"]["rows"]), gap)
 
 
 def read_newest_comparison(store: Store, table: TableConfig) -> NewestComparison | None:

@@ -40,7 +40,7 @@ from hudi_reconcile.core.errors import STOPS, ReconcileError
 from hudi_reconcile.core.notes import rank_notes
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
-from hudi_reconcile.core.result import RunResult, TableResult, run_document, write_table_document
+from hudi_reconcile.core.result import RunResult, TableResult, build_table_document, run_document
 from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.core.result_queries import add_config_to_fixes
 from hudi_reconcile.evidence.run_folder import RunFolder, build_run_id, name_table_folder
@@ -204,7 +204,7 @@ def _begin_draft(
     folder.draft.begin({**facts, "provenance": dict(provenance)})
 
     def keep(result: TableResult) -> None:
-        told = write_table_document(_complete_result(result, tables[result.name], call, started_utc))
+        told = build_table_document(_complete_result(result, tables[result.name], call, started_utc))
         at_utc = write_utc(HostClock().utc_micros())
         folder.draft.keep_table(name_table_folder(result.name), told, at_utc=at_utc, provenance=dict(provenance))
 
@@ -231,8 +231,7 @@ def deliver_failure(
             write_utc(started),
             write_utc(HostClock().utc_micros()),
             tuple(
-                add_config_to_fixes(_build_failed_result(one.name, known, error), config_file, profile)
-                for one in tables
+                add_config_to_fixes(_end_known_result(one.name, known, error), config_file, profile) for one in tables
             ),
             {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),
@@ -242,7 +241,7 @@ def deliver_failure(
         raise
 
 
-def _build_failed_result(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
+def _end_known_result(name: str, known: Mapping[str, TableResult], error: Exception) -> TableResult:
     """What stands of the table, ended by the error. Its outcome is the error's, as the exit code will be."""
     outcome, failure = Outcome.UNVERIFIED, describe_unforeseen(error, "stderr of the run")
     if isinstance(error, ReconcileError):

@@ -36,9 +36,9 @@ from hudi_reconcile.spark.session import SessionRequest
 
 
 def build_props_call(
-    path: Path, reports: Path, names: tuple[str, ...], source_limit: int | None = None
+    path: Path, reports: Path, names: tuple[str, ...], source_limit: int | None = None, *, full: bool = False
 ) -> tuple[Call, tuple[str, ...]]:
-    """The call on the table of a properties file, and what its user should be told.
+    """The pull of the table of a properties file, and what its user should be told.
 
     Raises ConfigError for a file that is wrong, UsageError for the name of another table, and for a limit of rows that have no
     order.
@@ -49,7 +49,9 @@ def build_props_call(
             "--source-limit needs an order of the rows, and this file pulls all of them each time",
             fix="set …jdbc.incr.pull=true and …jdbc.table.incr.column.name, or leave --source-limit out",
         )
-    return Call(found.config, "reconcile.yaml", found.config.select(names), props=str(path)), notes
+    limit = () if source_limit is None else ("--source-limit", str(source_limit))
+    again = ("--props", str(path), *limit, *(("--full",) if full else ()))
+    return Call(found.config, "reconcile.yaml", found.config.select(names), props=str(path), options=again), notes
 
 
 def read_props(path: Path, reports: Path, source_limit: int | None = None) -> tuple[FromProps, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import Secret, read_text_file
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.plan.plan import Plan
-from hudi_reconcile.core.plan.steps import write_plan_document
+from hudi_reconcile.core.plan.steps import build_plan_document
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
 from hudi_reconcile.evidence.copies import copy_runs, find_place
 from hudi_reconcile.evidence.store import Store
@@ -69,6 +69,6 @@ def read_key_ring(path: Path) -> KeyRing:
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """All of it follows from the plan itself."""
-    return write_plan_document(
+    return build_plan_document(
         plan, created_utc=write_utc(plan.created_micros), expires_utc=write_utc(plan.expires_micros)
     )

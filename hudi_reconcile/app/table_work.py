@@ -20,7 +20,7 @@ from hudi_reconcile.app.stop import STOP, describe_stop, run_lanes
 from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.catalog_sync import tell_of_sync
+from hudi_reconcile.core.catalog_sync import add_sync_outcome
 from hudi_reconcile.core.deadline import Deadline, build_unbegun_error, find_first_deadline
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
@@ -39,8 +39,8 @@ from hudi_reconcile.spark.session import (
     cancel_jobs,
     explain_loss,
     has_lost_java,
+    tag_jobs,
     translate_error,
-    watch_jobs,
 )
 from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.stage_log import TableLog
@@ -260,7 +260,7 @@ def _sync_catalog(
 ) -> tuple[TableResult, BaseException | None]:
     """The result with what became of the catalog. A stop while it is brought up to date takes nothing from the result."""
     try:
-        return tell_of_sync(result, one.edges.sync_catalog()), ending
+        return add_sync_outcome(result, one.edges.sync_catalog()), ending
     except STOPS as stop:
         error = describe_stop(
             stop, "while the catalog was brought up to date, after the work was done", what="the run was "
@@ -275,8 +275,8 @@ def _try(
     one: TableRun | None = None
     ending: BaseException | None = None
     try:
-        with name_table(table.name), _limit_work(world, session, limit) as limit_edges:
-            one = TableRun(table, limit_edges(world.edges(table)), work.folder, work.store, session, limit)
+        with name_table(table.name), _limit_work(world, session, limit) as bound_edges:
+            one = TableRun(table, bound_edges(world.edges(table)), work.folder, work.store, session, limit)
             result = work.act(one)
     except STOPS as stop:
         ending, result = stop, describe_failure_result(table.name, stop)
@@ -331,7 +331,7 @@ def _limit_work(world: World, session: Session, limit: TimeLimit) -> Iterator[Ca
                 one()
 
     try:
-        with watch_jobs(session.spark) as cancel_own_jobs, limit.watch(world.clock, cancel):
+        with tag_jobs(session.spark) as cancel_own_jobs, limit.watch(world.clock, cancel):
             yield lambda edges: limit_edges(edges, limit, cancel_own_jobs)
     finally:
         if limit.is_asked:

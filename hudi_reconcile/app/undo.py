@@ -66,7 +66,8 @@ def run_undo(call: Call, run_id: str) -> Finished:
         job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
         return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
 
-    return perform("undo", call.drop_limits(), take_back, settle=select_run_results)
+    again = replace(call.drop_limits(), options=(run_id,))
+    return perform("undo", again, take_back, settle=select_run_results)
 
 
 def select_run_results(results: Mapping[str, TableResult]) -> Mapping[str, TableResult]:

@@ -88,7 +88,7 @@ def _event_fields(
     ]
 
 
-def write_json_value(value: SparkColumn, kind: DataType) -> SparkColumn:
+def render_json_value(value: SparkColumn, kind: DataType) -> SparkColumn:
     """The value for JSON: integers and booleans as such, all else as text; NULL stays NULL."""
     if isinstance(kind, _AS_THEY_ARE):
         return value
@@ -119,7 +119,7 @@ def _image(changes: DataFrame, name: str, hidden: Mapping[str, Mask]) -> SparkCo
     """A struct column with its values spelled; NULL where it is NULL."""
     fields = []
     for field in require_struct(changes.schema[name].dataType).fields:
-        text = write_json_value(F.col(name)[field.name], field.dataType)
+        text = render_json_value(F.col(name)[field.name], field.dataType)
         if field.name.lower() not in hidden:
             fields.append(text.alias(field.name))
         elif (mask := hidden[field.name.lower()]) is not None:

@@ -58,17 +58,17 @@ def pair_versions(touched: DataFrame, replacing: Collection[int]) -> DataFrame:
 
 def filter_touched(versions: DataFrame, *, few: bool = False) -> DataFrame:
     """The copies whose version is on one side only: those that the commit did something to. `few` are read once, more twice."""
-    return _touched_of_few(versions) if few else _select_named(versions)
+    return _select_touched_of_few(versions) if few else _select_touched_by_name(versions)
 
 
-def _select_named(versions: DataFrame) -> DataFrame:
-    """They are found by their names alone, so that whole rows are read and moved only where something was done."""
+def _select_touched_by_name(versions: DataFrame) -> DataFrame:
+    """The same, found by the names of versions alone, so that whole rows are read and moved only where something was done."""
     sides = versions.groupBy(*_NAME).agg(F.min("side").alias("first"), F.max("side").alias("last"))
     names = sides.where("first = last").select(*_NAME).localCheckpoint(eager=True)
     return versions.join(F.broadcast(names) if names.count() <= MOST_BROADCAST_ROWS else names, list(_NAME))
 
 
-def _touched_of_few(versions: DataFrame) -> DataFrame:
+def _select_touched_of_few(versions: DataFrame) -> DataFrame:
     """The same, of rows that are few enough to be moved whole: one reading of the files, one job."""
     name = Window.partitionBy(*_NAME)
     sides = versions.withColumns({"first": F.min("side").over(name), "last": F.max("side").over(name)})

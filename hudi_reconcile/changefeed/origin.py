@@ -15,7 +15,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DecimalType, StringType, TimestampType
 
-from hudi_reconcile.changefeed.lines import require_struct, write_json_value
+from hudi_reconcile.changefeed.lines import render_json_value, require_struct
 from hudi_reconcile.core.changes.queries import CorrectionOrigin, read_correction_origin
 from hudi_reconcile.core.changes.range import Commit
 
@@ -67,7 +67,7 @@ def spell_key_parts(answer: DataFrame) -> Column:
     """The key of each change as texts, as the findings spell it."""
     key = require_struct(answer.schema["key"].dataType)
     return F.array(
-        *[F.rtrim(write_json_value(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields]
+        *[F.rtrim(render_json_value(F.col("key")[field.name], field.dataType).cast("string")) for field in key.fields]
     )
 
 
@@ -123,7 +123,7 @@ def audit_against_findings(
 
 def _read_findings(changes: DataFrame, folder: str, key: Sequence[str]) -> DataFrame:
     rows = changes.sparkSession.read.parquet(folder).where("action <> 'none'")
-    parts = F.array(*[F.rtrim(F.col("finding.key").getItem(name)) for name in key])  # as parts_of
+    parts = F.array(*[F.rtrim(F.col("finding.key").getItem(name)) for name in key])  # as spell_key_parts
     return (
         rows.select(F.from_json("line", _FINDING).alias("finding"), "kind", "action")
         .select(
@@ -150,7 +150,7 @@ def _any_differs(changes: DataFrame, columns: Mapping[str, str]) -> SparkColumn:
 def _differs(source: str, value: SparkColumn, kind: DataType) -> SparkColumn:
     """True where both sides have the column and tell another value of it."""
     both = F.col("before").isNotNull() & F.coalesce(F.map_contains_key("values", source), F.lit(False))
-    theirs, ours = F.col("values").getItem(source), write_json_value(value, kind).cast("string")
+    theirs, ours = F.col("values").getItem(source), render_json_value(value, kind).cast("string")
     if isinstance(kind, DecimalType):  # a finding may show other trailing zeros
         exact = f"decimal({kind.precision},{kind.scale})"
         theirs, ours = theirs.cast(exact), value

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.changefeed.answers import FEW_ROWS, answer, require_one_row_each
-from hudi_reconcile.changefeed.lines import Mask, render_lines, require_struct, write_json_value
+from hudi_reconcile.changefeed.lines import Mask, render_json_value, render_lines, require_struct
 from hudi_reconcile.changefeed.log import check_log, filter_touched, pair_versions
 from hudi_reconcile.changefeed.origin import COLUMNS, FindingsAudit, add_origin, audit_against_findings, load_kinds
 from hudi_reconcile.core.changes.consumers import Chunk
@@ -132,7 +132,7 @@ def print_rows(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Seque
     frame = cast("DataFrame", rows)
     image = frame.schema["after"].dataType
     row = F.coalesce("after", "before")
-    values = [write_json_value(row[name], require_struct(image)[name].dataType).cast("string") for name in columns]
+    values = [render_json_value(row[name], require_struct(image)[name].dataType).cast("string") for name in columns]
     for found in frame.select("op", F.array(*values)).toLocalIterator():
         yield found[0], found[1]
 

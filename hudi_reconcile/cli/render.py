@@ -1,6 +1,6 @@
 """A run's result as plain text: the verdict first, one short block a table, and the next command last. Pure.
 
-Written for somebody who was woken up: what is, why, and what to paste. The words come from `report.wording`, so that
+Written for somebody who was woken up: what is, why, and what to paste. The words come from `report.words`, so that
 terminal and HTML report never disagree.
 """
 

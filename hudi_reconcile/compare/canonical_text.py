@@ -21,11 +21,12 @@ from hudi_reconcile.compare.columns import (
     write_text_bucket,
     write_text_digest,
 )
-from hudi_reconcile.compare.equality import quote_name, write_canonical
+from hudi_reconcile.compare.equality import write_canonical
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.sql.spark_text import quote_name
 
 _MANTISSA_BITS = 52
 _ONE = 1 << _MANTISSA_BITS

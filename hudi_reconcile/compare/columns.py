@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.equality import (
-    quote_name,
     write_canonical,
     write_greatest_micros,
     write_lake_name,
@@ -27,9 +26,12 @@ from hudi_reconcile.core.tables import canonical_text
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import IN_SCOPE
+from hudi_reconcile.sql.spark_text import quote_name
 
 Side = Literal["source", "lake"]
 _MOST_LISTED = 2_000
+# The halves of a row's `digest`, as SQL: sums of 64-bit numbers wrap after a few rows, those of halves after 2^31.
+HIGH_HALF, LOW_HALF = "shiftright(digest, 32)", f"(digest & {(1 << 32) - 1}L)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def write_source_id(shape: ComparisonShape) -> str:
 
 
 def add_segment(rows: DataFrame, shape: ComparisonShape) -> DataFrame:
-    """Rows with a canonical key, and the segment of each: the same number as `RangeSegments.segment_of` gives."""
+    """Rows with a canonical key, and the segment of each: the same number as `RangeSegments.find_segment` gives."""
     return rows.selectExpr("*", f"{write_segment(shape)} as segment")
 
 

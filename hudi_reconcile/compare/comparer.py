@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 from hudi_reconcile.compare import candidates, corrections, findings
 from hudi_reconcile.compare.canonical_text import collect_digests, digest_texts
 from hudi_reconcile.compare.columns import (
+    HIGH_HALF,
+    LOW_HALF,
     ComparisonShape,
     Side,
     digest_rows,
@@ -29,7 +31,7 @@ from hudi_reconcile.compare.columns import (
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
 from hudi_reconcile.compare.equality import write_canonical, write_source_name
 from hudi_reconcile.compare.findings import Masks, write_key
-from hudi_reconcile.core.sweep.coverage import list_segments
+from hudi_reconcile.core.sweep.coverage import count_all_segments
 from hudi_reconcile.core.sweep.drift import FindingKind, PendingRange
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
@@ -62,7 +64,7 @@ from hudi_reconcile.ports import (
     StatusCounts,
     WholeLake,
 )
-from hudi_reconcile.sql.record_keys import text_literal
+from hudi_reconcile.sql.spark_text import text_literal
 
 
 class SparkComparer:
@@ -171,7 +173,9 @@ class SparkComparer:
         drift = corrections.select_planned(_frame(frame)).coalesce(count_parts(rows))
         counted = count_cells(drift, timed=timed)
         cells, other_rows = select_fullest_cells(counted, rows)
-        totals = count_totals(drift, reached_micros, timed=timed, segments=list_segments(self._shape.segmentation))
+        totals = count_drift_facts(
+            drift, reached_micros, timed=timed, segments=count_all_segments(self._shape.segmentation)
+        )
         return replace(totals, cells=cells, other_rows=other_rows, days=count_days(counted), heat=count_heat(counted))
 
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
@@ -244,7 +248,7 @@ class SparkComparer:
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
         """Keys that were not corrected, by reason; lazy."""
-        return Frame(list_statuses(_frame(rows), column, reasons, self._shape))
+        return Frame(list_reasons(_frame(rows), column, reasons, self._shape))
 
     def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of these keys; materialised."""
@@ -279,15 +283,14 @@ def _frame(frame: Frame) -> DataFrame:
     return cast("DataFrame", frame)
 
 
-_HIGH, _LOW = "shiftright(digest, 32)", f"(digest & {(1 << 32) - 1}L)"
 # Of rows that count as one on their own side and as none on the other.
 _SUMS = (
     "sum(ours)",
     "sum(theirs)",
-    f"sum((ours - theirs) * {_HIGH})",
-    f"sum((ours - theirs) * {_LOW})",
-    f"sum(theirs * {_HIGH})",
-    f"sum(theirs * {_LOW})",
+    f"sum((ours - theirs) * {HIGH_HALF})",
+    f"sum((ours - theirs) * {LOW_HALF})",
+    f"sum(theirs * {HIGH_HALF})",
+    f"sum(theirs * {LOW_HALF})",
 )
 
 
@@ -324,7 +327,7 @@ def _select_digests(frame: DataFrame, side: Side, shape: ComparisonShape) -> Dat
 def digest_source_rows(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
     digests = digest_rows(select_scope(rows), "source", shape)
-    sums = _collect_sums(digests, ("count(1)", f"sum({_HIGH})", f"sum({_LOW})"), None)
+    sums = _collect_sums(digests, ("count(1)", f"sum({HIGH_HALF})", f"sum({LOW_HALF})"), None)
     return tuple(sorted((SegmentSum(*found) for found in sums), key=lambda item: item.segment))
 
 
@@ -376,7 +379,7 @@ def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
 _COUNTED = "count(1) as rows, sum(number) as sum, min(number) as least, max(number) as most"
 
 
-def count_totals(drift: DataFrame, reached_micros: int | None, *, timed: bool, segments: int) -> Anatomy:
+def count_drift_facts(drift: DataFrame, reached_micros: int | None, *, timed: bool, segments: int) -> Anatomy:
     """All but the cells: columns, keys that the lake lacks, its rows beyond the first of a key, lateness, shift, key map.
 
     One job: each row says each thing that is counted of it. Lateness is None without a checkpoint, and where no row is late.
@@ -413,7 +416,7 @@ def count_totals(drift: DataFrame, reached_micros: int | None, *, timed: bool, s
 RULES = "rules"
 
 
-def list_statuses(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: ComparisonShape) -> DataFrame:
+def list_reasons(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: ComparisonShape) -> DataFrame:
     """Keys by what a column says of them, in the words of `reasons` where it has one; without those that were corrected."""
     said = F.col(column)
     reason = reduce(lambda other, one: F.when(said == one, reasons[one]).otherwise(other), reasons, said)

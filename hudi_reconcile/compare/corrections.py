@@ -15,7 +15,7 @@ from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import READ_SEQ
 from hudi_reconcile.ports import HELD_RULES, StatusCounts
-from hudi_reconcile.sql.record_keys import text_literal
+from hudi_reconcile.sql.spark_text import text_literal
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
 DOUBLED, LANDED, HELD = "doubled", "landed", "held"

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_DOWN, Decimal, localcontext
 
-from pyspark.sql import Column as SparkColumn
-from pyspark.sql import functions as F
-
 from hudi_reconcile.core.tables.agreement import MICROS_DIGITS, ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, MOST_DIGITS, Kind
+from hudi_reconcile.sql.spark_text import quote_name
 
 
 def write_source_name(item: ComparedColumn) -> str:
@@ -24,16 +22,6 @@ def write_source_name(item: ComparedColumn) -> str:
 def write_lake_name(item: ComparedColumn) -> str:
     """The column as the lake names it, as SQL."""
     return quote_name(item.column.lake_name)
-
-
-def quote_name(name: str) -> str:
-    """A column's exact name as SQL, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def find_column(name: str) -> SparkColumn:
-    """A column by its exact name, whatever is in it."""
-    return F.col(quote_name(name))
 
 
 def write_canonical(item: ComparedColumn, value: str) -> str:
@@ -88,7 +76,7 @@ def write_plain_number(value: str) -> str:
     return f"case when {is_plain} then concat({sign}, {before}, {after}) else {text} end"
 
 
-def read_canonical(item: ComparedColumn, canon: str) -> str:
+def write_from_canonical(item: ComparedColumn, canon: str) -> str:
     """The value that a canonical form stands for; both as SQL."""
     kind = item.column.kind
     if kind is Kind.DATE:

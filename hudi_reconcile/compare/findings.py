@@ -23,7 +23,7 @@ from hudi_reconcile.compare.columns import (
     list_source_values,
     name_columns,
 )
-from hudi_reconcile.compare.equality import is_same, quote_name, read_canonical
+from hudi_reconcile.compare.equality import is_same, write_from_canonical
 from hudi_reconcile.core.errors import UnverifiedError
 from hudi_reconcile.core.pull.cursor import Value
 from hudi_reconcile.core.sweep.drift import NOT_DRIFT, FindingKind, PendingRange
@@ -31,7 +31,8 @@ from hudi_reconcile.core.tables.agreement import ComparedColumn
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Kind
 from hudi_reconcile.core.tables.odd_keys import KeyMixing
 from hudi_reconcile.ports import Frame, KeysOf, RowFiles
-from hudi_reconcile.sql.record_keys import render_misplaced, render_odd, render_worded, render_words, text_literal
+from hudi_reconcile.sql.record_keys import render_misplaced, render_odd, render_worded, render_words
+from hudi_reconcile.sql.spark_text import quote_name, text_literal
 
 
 def build_findings(
@@ -39,12 +40,12 @@ def build_findings(
 ) -> DataFrame:
     """One row per candidate key: what was found, and what apply needs to know of it."""
     items = shape.agreement.columns
-    kind = render_kind(pending)
+    kind = write_kind(pending)
     # As few frames on the way as can be: Spark analyses each of them anew.
     judged = facts.select(
         "*",
         F.expr(f"{kind} as kind"),
-        F.expr(f"{render_action(kind)} as action"),
+        F.expr(f"{write_action(kind)} as action"),
         F.expr(f"{write_differing_columns(items)} as columns"),
         mask_values(items, list_source_values(items), masks).alias("source_values"),
         mask_values(items, list_lake_values(items), masks).alias("lake_values"),
@@ -172,7 +173,9 @@ _NO_NAMES = "cast(array() as array<string>)"
 def write_key(shape: ComparisonShape) -> str:
     """The key under the source's names; from its canonical form, so that a key that vanished on both sides has its name."""
     pairs = zip(shape.agreement.key, shape.key_names, strict=True)
-    return _struct([(item.column.name, write_json_value(item, read_canonical(item, name))) for item, name in pairs])
+    return _struct(
+        [(item.column.name, write_json_value(item, write_from_canonical(item, name))) for item, name in pairs]
+    )
 
 
 def _source_image(shape: ComparisonShape, masks: Masks) -> str:
@@ -214,9 +217,9 @@ def save(findings: DataFrame, path: str, *, rows: int, shape: ComparisonShape, f
         )
 
 
-def render_kind(pending: PendingRange | None) -> str:
+def write_kind(pending: PendingRange | None) -> str:
     """The kind of each row as SQL, exactly as `classify` decides it."""
-    in_next_window = "false" if pending is None else f"in_source and {_test_next_window(pending)}"
+    in_next_window = "false" if pending is None else f"in_source and {_is_in_next_window(pending)}"
     rules = (
         ("if(in_source, lake_copies = 1 and equal, lake_copies = 0)", FindingKind.SETTLED),
         ("in_source and lake_copies > 1 and unchanged", FindingKind.DUPLICATE_KEY),
@@ -232,7 +235,7 @@ def render_kind(pending: PendingRange | None) -> str:
     return f"case {cases} else '{FindingKind.LATE_ARRIVING.value}' end"
 
 
-def _test_next_window(pending: PendingRange) -> str:
+def _is_in_next_window(pending: PendingRange) -> str:
     """Whether the next pull reads the row; NULL where it has no watermark."""
     value = "case when lake_copies = 0 then source_id end" if pending.by_id else "source_micros"
     limits = [f"{value} is not null"]
@@ -252,8 +255,8 @@ def _literal(mark: Value) -> str:
     return f"{mark:f}BD" if isinstance(mark, Decimal) else str(mark)
 
 
-def render_action(kind: str) -> str:
-    """What would repair a row of this kind, both as SQL, as `action_for` decides it."""
+def write_action(kind: str) -> str:
+    """What would repair a row of this kind, both as SQL, as `choose_repair` decides it."""
     none = ", ".join(sorted(f"'{item.value}'" for item in NOT_DRIFT))
     return f"case when {kind} in ({none}) then 'none' when {kind} = '{FindingKind.DELETED.value}' then 'delete' else 'upsert' end"
 

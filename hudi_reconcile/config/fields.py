@@ -283,7 +283,7 @@ def refuse_empty(values: _Items) -> _Items:
     return values
 
 
-def no_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
+def refuse_repeats(values: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse a list that holds an entry twice."""
     if len(set(values)) < len(values):
         raise ValueError("holds an entry twice")
@@ -324,7 +324,7 @@ Share = Annotated[
 Text = Annotated[str, StringConstraints(min_length=1), AfterValidator(_refuse_blank)]
 # What a table or column is called at the source: databases allow control characters in it ("a\x1bb" in YAML).
 SourceName = Annotated[str, StringConstraints(min_length=1), AfterValidator(_a_name)]
-Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(no_repeats)]
+Names = Annotated[tuple[SourceName, ...], LAX, AfterValidator(refuse_repeats)]
 SomeNames = Annotated[Names, AfterValidator(refuse_empty)]
 OptionText = Annotated[str, BeforeValidator(option_text), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Options = dict[Text, OptionText]

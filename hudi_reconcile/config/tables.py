@@ -30,8 +30,8 @@ from hudi_reconcile.config.fields import (
     SomeNames,
     SourceName,
     Text,
-    no_repeats,
     plain_number,
+    refuse_repeats,
 )
 from hudi_reconcile.config.paths import resolve_lake_path
 from hudi_reconcile.config.table_rules import (
@@ -310,7 +310,7 @@ class TableConfig(Section):
     time_limit: PositiveDuration | None = Field(
         None, description="The table is ended, unverified, when a command worked on it so long; the others go on."
     )
-    tags: Annotated[tuple[Text, ...], LAX, AfterValidator(no_repeats)] = Field(
+    tags: Annotated[tuple[Text, ...], LAX, AfterValidator(refuse_repeats)] = Field(
         (), description="Words to choose tables by: --tag."
     )
 

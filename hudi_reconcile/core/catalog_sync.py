@@ -91,7 +91,7 @@ def leave_out_sync(options: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in options.items() if not key.startswith(_OF_TOOLS)}
 
 
-def tell_of_sync(result: TableResult, found: SyncOutcome | None) -> TableResult:
+def add_sync_outcome(result: TableResult, found: SyncOutcome | None) -> TableResult:
     """Add the outcome of the catalog sync to a table's result.
 
     A failed one is an error, exit 3, where all else went well, as readers who ask the catalog may lack rows. With Hudi's own

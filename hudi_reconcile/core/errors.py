@@ -174,11 +174,11 @@ def find_respelled(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
         first.setdefault(fold(key), key)
 
 
-def overlay_options(given: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
-    """What is given, then ours: no spelling of a key of ours stays beside it, as one of the two would win by chance.
+def overlay_options(under: Mapping[str, str], over: Mapping[str, str]) -> dict[str, str]:
+    """The options below, then those above: no other spelling of a key above stays, as one of the two would win by chance.
 
     >>> overlay_options({"opTions": "a", "b": "c"}, {"options": "d"})
     {'b': 'c', 'options': 'd'}
     """
-    own = {fold(key) for key in ours}
-    return {**{key: value for key, value in given.items() if fold(key) not in own}, **ours}
+    own = {fold(key) for key in over}
+    return {**{key: value for key, value in under.items() if fold(key) not in own}, **over}

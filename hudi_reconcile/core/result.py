@@ -110,7 +110,7 @@ def run_document(run: RunResult) -> dict[str, Any]:
         "exit_code": run.exit_code,
         "started_utc": run.started_utc,
         "ended_utc": run.ended_utc,
-        "tables": [write_table_document(table) for table in run.tables],
+        "tables": [build_table_document(table) for table in run.tables],
         "provenance": _plain(run.provenance),
         "trust": list(run.trust),
     }
@@ -126,7 +126,7 @@ def is_whole_comparison(table: Mapping[str, Any]) -> bool:
     return table.get("segments", {}).get("compared") is not None and table["source"] is not None
 
 
-def write_table_document(table: TableResult) -> dict[str, Any]:
+def build_table_document(table: TableResult) -> dict[str, Any]:
     """One table's part of the document."""
     document: dict[str, Any] = {
         "name": table.name,

@@ -23,7 +23,7 @@ _VERIFIED_FULLY = frozenset({Outcome.CORRECTED.value, Outcome.DRIFT.value})
 def is_wholly_corrected(table: Document) -> bool:
     """True where every finding of the run was corrected, by this run or before, and the touched segments proved equal.
 
-    Of what was compared: ask `compared_whole` too where the whole table matters. Each finding has one correction, so
+    Of what was compared: ask `is_whole_comparison` too where the whole table matters. Each finding has one correction, so
     corrections that are fewer than findings cover not all of them; what is pending, settled or moving is no finding.
     """
     done = table["corrections"]
@@ -63,7 +63,7 @@ def describe_result(result: TableResult) -> str:
     return ", ".join((result.outcome.value, *parts, f"{result.cost.seconds:.1f} s"))
 
 
-def open_drift(table: Document) -> dict[str, int]:
+def find_open_drift(table: Document) -> dict[str, int]:
     """The findings by kind that the run left as they are; none where it corrected and verified all of them.
 
     Where a verification proved the rest of them, those that it still found and those that were not corrected are left. Rows
@@ -88,7 +88,7 @@ def select_after_apply(table: Document, applied: Document) -> Document:
     return {**table, **{name: applied.get(name) for name in told}}
 
 
-def open_rules(table: Document) -> int:
+def count_open_rules(table: Document) -> int:
     """How many rules of the table could not run, or failed at a severity that makes the run fail."""
     by_warning = table["provenance"].get("fail_on") == "warn"
     return sum(

@@ -90,19 +90,22 @@ class ControlPlane:
                 text = _escape_colons(sql) if parameters else sql.replace(":", "\\:")
                 return connection.execute(sa.text(text), dict(parameters or {})).mappings().all()
 
-        with self._named_errors():
-            return self._ask_again(ask)
+        with self._translate_errors():
+            return self._ask_with_retries(ask)
 
     def shape(self, sql: str, of: Callable[[Any], Shape]) -> Shape:
         """What the driver's cursor tells of the columns that a statement gives."""
         self._record(sql)
-        with self._named_errors(), self._engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             return of(connection.execute(sa.text(sql.replace(":", "\\:"))).cursor)
 
     @contextmanager
     def transaction(self, isolation: str) -> Iterator[Callable[[str], Sequence[sa.RowMapping]]]:
         """A transaction of its own for the length of a block, rolled back at the end: it was for reading."""
-        with self._named_errors(), self._engine.connect().execution_options(isolation_level=isolation) as connection:
+        with (
+            self._translate_errors(),
+            self._engine.connect().execution_options(isolation_level=isolation) as connection,
+        ):
 
             def rows(sql: str) -> Sequence[sa.RowMapping]:
                 self._record(sql)
@@ -117,7 +120,7 @@ class ControlPlane:
 
     def is_encrypted(self, of: Callable[[Any], bool]) -> bool:
         """Whether the driver's own connection says that it speaks TLS; a server's word for it would prove nothing."""
-        with self._named_errors(), self._engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             return of(connection.connection.driver_connection)
 
     @property
@@ -138,7 +141,7 @@ class ControlPlane:
         self._sent.append(" ".join(sql.split()))
         log_statement(sql, self._name_quote)
 
-    def _ask_again(self, ask: Callable[[], Sequence[sa.RowMapping]]) -> Sequence[sa.RowMapping]:
+    def _ask_with_retries(self, ask: Callable[[], Sequence[sa.RowMapping]]) -> Sequence[sa.RowMapping]:
         # A server that was never reached is not waited for: then the address is wrong, or the password.
         for attempt in range(1, ROUNDS):
             try:
@@ -152,7 +155,7 @@ class ControlPlane:
         return ask()
 
     @contextmanager
-    def _named_errors(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -225,7 +228,7 @@ def pgjdbc_url(connection: Connection) -> str:
     return f"jdbc:postgresql://{host}:{connection.port}/{quote(connection.database, safe='')}"
 
 
-def password_error(connection: Connection) -> SourceError:
+def build_password_error(connection: Connection) -> SourceError:
     """The server does not take this user's password."""
     return SourceError(
         f"{connection.place}: the server refused the password of user {connection.user}",
@@ -233,7 +236,7 @@ def password_error(connection: Connection) -> SourceError:
     )
 
 
-def unreachable_error(connection: Connection, reason: str) -> SourceError:
+def build_unreachable_error(connection: Connection, reason: str) -> SourceError:
     """No connection came about, or it broke."""
     return SourceError(
         f"{connection.place}: cannot connect: {reason}",
@@ -242,7 +245,7 @@ def unreachable_error(connection: Connection, reason: str) -> SourceError:
     )
 
 
-def missing_database_error(connection: Connection) -> SourceError:
+def build_missing_database_error(connection: Connection) -> SourceError:
     """The server has no database of this name."""
     return SourceError(
         f"{connection.place}: this database does not exist", fix="correct the database name in source.url"
@@ -254,7 +257,7 @@ def build_grant_error(connection: Connection, reason: str) -> SourceError:
     return SourceError(f"{connection.place}: {reason}", fix=f"grant SELECT on the table to {connection.user}")
 
 
-def hidden_rows_error(connection: Connection, reason: str) -> SourceError:
+def build_hidden_rows_error(connection: Connection, reason: str) -> SourceError:
     """Row-level security would leave rows out: what is not shown would look deleted."""
     return SourceError(
         f"{connection.place}: {reason}; SELECT alone does not lift it",
@@ -262,7 +265,7 @@ def hidden_rows_error(connection: Connection, reason: str) -> SourceError:
     )
 
 
-def cancelled_error(connection: Connection, detail: str) -> SourceError:
+def build_cancelled_error(connection: Connection, detail: str) -> SourceError:
     """A statement was cut off by its time limit, or by somebody. `detail` begins with its own punctuation."""
     return SourceError(
         f"{connection.place}: a statement was cancelled{detail}", fix="raise source.statement_timeout, then run again"

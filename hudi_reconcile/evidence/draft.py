@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hudi_reconcile.core.outcome import Outcome, find_gravest
-from hudi_reconcile.core.result import TableResult, write_table_document
+from hudi_reconcile.core.result import TableResult, build_table_document
 from hudi_reconcile.core.result_parts import KILLED, Failure
 from hudi_reconcile.evidence.audit_log import KeyRing, write_canonical
 from hudi_reconcile.evidence.documents import check_result, parse_document
@@ -145,4 +145,4 @@ def _name_file(folder: str) -> str:
 
 def _describe_killed(name: str) -> Document:
     failure = Failure(KILLED, "the run was killed before the table was done", _FIX)
-    return write_table_document(TableResult(name, Outcome.UNVERIFIED, error=failure))
+    return build_table_document(TableResult(name, Outcome.UNVERIFIED, error=failure))

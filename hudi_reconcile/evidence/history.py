@@ -15,7 +15,7 @@ from typing import Any
 
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.core.result_queries import count_open_rules
 from hudi_reconcile.core.sweep.coverage import Coverage, parse
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.proof import parse as parse_proof
@@ -108,7 +108,7 @@ def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
             one.get("coverage"),
             one["corrections"].get("applied_before", 0),
             one.get("plan_id"),
-            open_rules(one),
+            count_open_rules(one),
             (one.get("pull") or {}).get("rows"),
             (one.get("error") or {}).get("type"),
             one["cost"]["seconds"],

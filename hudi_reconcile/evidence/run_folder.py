@@ -68,9 +68,9 @@ class RunFolder:
         self.head: str | None = None
         self._keys = keys
         self._mode = mode
-        self.path = build_building_path(reports, run_id)
+        self.path = name_building_folder(reports, run_id)
         self._reports = reports
-        self.draft = open_draft(reports, run_id, keys, mode)
+        self.draft = build_draft(reports, run_id, keys, mode)
         self._lock_descriptor = lock_descriptor
         self._lock_seconds = lock_seconds
         self._tables: dict[str, str] = {}
@@ -196,7 +196,7 @@ def publish(reports: Path, run_id: str) -> Path:
     final = reports / run_id
     if final.exists():
         raise FileExistsError(17, "there is such a run already", str(final))
-    build_building_path(reports, run_id).rename(final)
+    name_building_folder(reports, run_id).rename(final)
     sync_folder(reports)
     return final
 
@@ -225,7 +225,7 @@ def tidy(reports: Path, keys: KeyRing = NO_KEYS, mode: int = OWNERS_MODE) -> Non
 
 
 def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
-    building, draft = build_building_path(reports, run_id), open_draft(reports, run_id, keys, mode)
+    building, draft = name_building_folder(reports, run_id), build_draft(reports, run_id, keys, mode)
     if building.is_symlink() or draft.folder.is_symlink():
         return
     lines = audit_log.read_records(reports / AUDIT_FILE)
@@ -260,13 +260,13 @@ def _end_killed(reports: Path, draft: Draft) -> None:
     publish(reports, draft.run_id)
 
 
-def open_draft(reports: Path, run_id: str, keys: KeyRing, mode: int) -> Draft:
+def build_draft(reports: Path, run_id: str, keys: KeyRing, mode: int) -> Draft:
     """Where a run that is being built keeps what it has told so far."""
-    building = build_building_path(reports, run_id)
+    building = name_building_folder(reports, run_id)
     return Draft(run_id, building.with_name(building.name + _DRAFT_SUFFIX), building, keys, mode)
 
 
-def build_building_path(reports: Path, run_id: str) -> Path:
+def name_building_folder(reports: Path, run_id: str) -> Path:
     """Where a run is built."""
     return reports / f"{BUILDING_PREFIX}{run_id}"
 
@@ -278,11 +278,11 @@ def lock_path(reports: Path, run_id: str) -> Path:
 
 def _audit_facts(run_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
     told = {key: result[key] for key in ("command", "outcome", "exit_code", "started_utc", "ended_utc")}
-    tables = [_build_audit_facts(table) for table in result["tables"]]
+    tables = [_build_table_facts(table) for table in result["tables"]]
     return {"run_id": run_id, **told, "tables": tables}
 
 
-def _build_audit_facts(table: Mapping[str, Any]) -> dict[str, Any]:
+def _build_table_facts(table: Mapping[str, Any]) -> dict[str, Any]:
     """What the log says of a table: how it ended, who approved the plan, and where rules ran how many ended how."""
     facts = {"name": table["name"], "outcome": table["outcome"]}
     if "approval" in table:

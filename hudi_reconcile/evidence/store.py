@@ -46,10 +46,10 @@ from hudi_reconcile.evidence.run_folder import (
     STORE_LOCK,
     UNCORRECTED_FOLDER,
     RunFolder,
-    build_building_path,
     build_run_id,
     is_run_id,
     lock_path,
+    name_building_folder,
     name_table_folder,
     tidy,
 )
@@ -131,11 +131,13 @@ class Store:
         names = (entry.name for entry in os.scandir(self.reports) if entry.is_dir(follow_symlinks=False))
         return sorted(filter(is_run_id, names), reverse=True)
 
-    def list_open(self) -> OpenRuns:
-        """The runs whose folders are unfinished."""
+    def list_open(self, *, wait_seconds: float | None = None) -> OpenRuns:
+        """The runs whose folders are unfinished. Waits for the store's lock as long as others do, or no longer than this."""
         if not (self.reports / STORE_LOCK).exists():
             return OpenRuns((), ())
-        with lock_file(self.reports / STORE_LOCK, wait_seconds=self.lock_seconds):
+        with lock_file(
+            self.reports / STORE_LOCK, wait_seconds=self.lock_seconds if wait_seconds is None else wait_seconds
+        ):
             folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
             found = sorted(filter(is_run_id, folders), reverse=True)
             live = tuple(filter(self._is_built, found))
@@ -147,9 +149,7 @@ class Store:
         Raises:
             UsageError: there is no such run, or it is of another command; lists the newest that would do.
         """
-        candidates = (
-            self._list_of_commands(commands) if run == LATEST else (one for one in self.run_ids() if one == run)
-        )
+        candidates = self._filter_run_ids(commands) if run == LATEST else (one for one in self.run_ids() if one == run)
         found = next(iter(candidates), None)
         if found is None:
             raise UsageError(self._missing(run, commands), fix=self._instead(commands))
@@ -231,7 +231,7 @@ class Store:
         return log
 
     def _build_gone_error(self, run_id: str) -> UntrustedError:
-        if build_building_path(self.reports, run_id).is_dir():
+        if name_building_folder(self.reports, run_id).is_dir():
             doubt = "its folder is missing: it was killed before that had its name, or somebody took the name away"
             fix = f"the next run gives it, unless its files were changed; look: {LOOK}"
         else:
@@ -253,7 +253,7 @@ class Store:
         _refuse_other(log, run_id, name, hashlib.sha256(data).hexdigest())
         return parse_document(data, path, version)
 
-    def _list_of_commands(self, commands: Collection[str] | None) -> Iterator[str]:
+    def _filter_run_ids(self, commands: Collection[str] | None) -> Iterator[str]:
         return (run_id for run_id in self.run_ids() if commands is None or self._command(run_id) in commands)
 
     def _command(self, run_id: str) -> str:
@@ -281,12 +281,12 @@ class Store:
 
     def _make(self, now_micros: int, head: str) -> RunFolder:
         run_id = build_run_id(now_micros, secrets.randbits(12))
-        while (self.reports / run_id).exists() or build_building_path(self.reports, run_id).exists():
+        while (self.reports / run_id).exists() or name_building_folder(self.reports, run_id).exists():
             run_id = build_run_id(now_micros, secrets.randbits(12))
         descriptor = try_lock(lock_path(self.reports, run_id), self.mode)
         if descriptor is None:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
-        make_folder(build_building_path(self.reports, run_id), self.mode)
+        make_folder(name_building_folder(self.reports, run_id), self.mode)
         return RunFolder(
             self.reports,
             run_id,

@@ -278,7 +278,7 @@ def list_approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]
 def list_misowned(reports: Path, keys: KeyRing = NO_KEYS) -> frozenset[Approved]:
     """Approvals that no file of the user whom they name says: files get the host's user id, whatever a namespace shows.
 
-    Raises as `trusted_records`.
+    Raises as `read_trusted_records`.
     """
     return frozenset(word for line, word in _words(reports, keys) if not _is_said(reports, line, word))
 

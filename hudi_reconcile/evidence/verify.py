@@ -23,7 +23,7 @@ from hudi_reconcile.evidence.audit_log import (
     read_links,
 )
 from hudi_reconcile.evidence.files import LOCK_SECONDS, EvidenceError, LockHeldError, hash_tree, lock_file
-from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, build_building_path, is_run_id
+from hudi_reconcile.evidence.run_folder import AUDIT_FILE, PURGE, STORE_LOCK, is_run_id, name_building_folder
 from hudi_reconcile.evidence.trust import prove_unsealed_lines
 
 _LOOKS_AGAIN = 3
@@ -152,7 +152,7 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
 def _read(number: int, record: Record, named: dict[str, _Named], found: Verified) -> None:
     """Take in what a line says: a run with its files, or runs that are gone."""
     if record.get("command") == PURGE:
-        gone = _list_purged(record)
+        gone = _list_purged_lines(record)
         if not gone:
             found.flaws.append(Flaw(number, None, "is a purge that names no runs"))
             return
@@ -166,7 +166,7 @@ def _read(number: int, record: Record, named: dict[str, _Named], found: Verified
         named[str(record.get("run_id"))] = _Named(number, str(record.get("hash")), files)
 
 
-def _list_purged(record: Record) -> list[tuple[str, object]]:
+def _list_purged_lines(record: Record) -> list[tuple[str, object]]:
     """The runs that a purge's line names, in its order, each with the hash of its line; none where it is not made as ours are."""
     runs = record.get("purged")
     if not isinstance(runs, list) or not all(isinstance(one, dict) and "run_id" in one for one in runs):
@@ -219,7 +219,7 @@ def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterato
         return
     folder = reports / run_id
     if not folder.is_dir():
-        killed = build_building_path(reports, run_id).is_dir()
+        killed = name_building_folder(reports, run_id).is_dir()
         yield (
             "was killed before its folder had its name: the next run gives it"
             if killed

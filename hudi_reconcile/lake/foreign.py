@@ -69,7 +69,7 @@ def hinder_changelog(table: LakeTable, shown: Collection[str]) -> LakeTable:
     return replace(table, foreign=replace(table.foreign, hindrances=(*table.foreign.hindrances, why)))
 
 
-def has_rows_in_files(table: LakeTable) -> bool:
+def has_exact_rows(table: LakeTable) -> bool:
     """True where each base file of a table holds its rows as Hudi shows them, whatever it tells by the path instead."""
     foreign = table.foreign
     plain = foreign is None or (not foreign.hindrances and foreign.key_generator != _CLASSES["TIMESTAMP"])
@@ -86,7 +86,7 @@ def merges_whole_rows(ordering: Ordering, properties: Mapping[str, str]) -> bool
     return ordering != "other" and not any(_list_own_merges(properties))
 
 
-def has_values_in_path(table: LakeTable, path: str) -> bool:
+def has_exact_partition(table: LakeTable, path: str) -> bool:
     """True where Hudi shows the partition of a file, from its path below the table's, with the values that are in the file.
 
     But for folders without a value, which Hudi shows as NULL whatever text is in the file.

@@ -34,7 +34,7 @@ from hudi_reconcile.lake.correct import (
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import choose_key_options, take_sample
 from hudi_reconcile.lake.reads import read_base, read_newest, read_pinned, read_unmerged, redact_failures
-from hudi_reconcile.lake.schema import find_widest_type, fit_to_table, list_columns
+from hudi_reconcile.lake.schema import find_hudi_type, fit_to_table, list_columns
 from hudi_reconcile.ports import Corrective, Frame
 
 _SEQNO = "_hoodie_commit_seqno"
@@ -57,9 +57,9 @@ def build_images(batch: DataFrame, table: LakeTable) -> DataFrame:
     types = {column.name: column for column in table.columns}
     rows = batch if READ_SEQ in types else batch.drop(READ_SEQ)
     altered = {
-        column.name: _is_altered(F.col(f"`{column.name}`"), find_widest_type(column.type), types[column.name].type)
+        column.name: _is_altered(F.col(f"`{column.name}`"), find_hudi_type(column.type), types[column.name].type)
         for column in list_columns(rows)
-        if column.name in types and find_widest_type(column.type) != types[column.name].type
+        if column.name in types and find_hudi_type(column.type) != types[column.name].type
     }
     _refuse_altered(rows, altered, table)
     typed = rows.select(

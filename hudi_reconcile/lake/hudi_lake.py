@@ -33,7 +33,7 @@ from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import hinder_changelog
 from hudi_reconcile.lake.odd_rows import check_types, check_values, has_mixed_keys, leave_out_odd
-from hudi_reconcile.lake.options import Index, WriteOptions, Writer, create_options, overwrite_options
+from hudi_reconcile.lake.options import Index, WriteOptions, Writer, build_create_options, build_overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
 from hudi_reconcile.lake.recover import hold_lease, roll_back_dead
 from hudi_reconcile.lake.schema import build_lake_rows, derive_value, fit_to_new_table, fit_to_table, list_columns
@@ -43,10 +43,10 @@ from hudi_reconcile.lake.timeline import (
     PREFIX,
     commit_metadata,
     find_silent_writers,
+    format_keys,
     list_heartbeats,
     list_writers,
     read_origin,
-    write_keys,
 )
 from hudi_reconcile.lake.undo import drop_ours, keep_one
 from hudi_reconcile.ports import (
@@ -183,7 +183,7 @@ class HudiLake:
             table = replace(table, spelled=table.spelled and has_mixed_keys(frame, table.record_key))
             check_values(frame, table.record_key, partitions, spelled=table.spelled)
         target = Target(self._spark, self._path, table.name, exists=False, still_ours=self._still_ours)
-        return commit(target, frame, create_options(self._options, table), commit_metadata(checkpoint, labels))
+        return commit(target, frame, build_create_options(self._options, table), commit_metadata(checkpoint, labels))
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
         """Write full images in one commit; an empty frame commits checkpoint and labels alone.
@@ -208,7 +208,7 @@ class HudiLake:
 
         Raises LakeError that lists the differences where the frame has other columns than the table.
         """
-        options = overwrite_options(self._writer.options(table))
+        options = build_overwrite_options(self._writer.options(table))
         frame = self._writer.rows(rows, table, {})
         return commit(self._target(table), frame, options, commit_metadata(checkpoint, labels))
 
@@ -242,7 +242,7 @@ class HudiLake:
         if sure:
             return self._replace_partitions(batch, table, plain, metadata)
         found = self._writer.prepare_batch(batch, table, self._known_seq(checkpoint))
-        metadata[KEYS] = write_keys(found.keys)
+        metadata[KEYS] = format_keys(found.keys)
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             clusterings = timeline.list_planned_clusterings(self._timeline())
             options = {**plain, **correct.build_correction_options(table, view, found.mark, clusterings)}
@@ -269,7 +269,7 @@ class HudiLake:
             self._writer.check(
                 fit_to_table(_spark(batch.upserts), table.columns, table.path), table
             )  # the others stay what they are
-        metadata = {**metadata, KEYS: write_keys(found.keys)}
+        metadata = {**metadata, KEYS: format_keys(found.keys)}
         with self._alone, correct.register_expected(self._spark, found.expected) as view:
             options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
             return commit_alone(self._target(table), found.rows, options, metadata)

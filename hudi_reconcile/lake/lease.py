@@ -80,12 +80,12 @@ def inherit_lease(lease: Lease, dead: Lease | None) -> Lease:
     return replace(lease, since=min(lease.since, dead.since), since_ms=min(lease.since_ms, dead.since_ms))
 
 
-def claim_on_damaged(modified_ms: int, *, now_ms: int) -> Claim:
+def decide_damaged_claim(modified_ms: int, *, now_ms: int) -> Claim:
     """A file that is no lease may be one just being written: it counts as held until a lease's time has passed."""
     return Claim.EXPIRED if modified_ms + LEASE_MS <= now_ms else Claim.HELD
 
 
-def write_lease(lease: Lease) -> str:
+def format_lease(lease: Lease) -> str:
     """The lease as JSON."""
     return json.dumps({"version": 1, **asdict(lease)}, sort_keys=True, indent=1)
 
@@ -133,17 +133,17 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     mine = Lease(me, owner, uuid4().hex, since, now_ms, now_ms + LEASE_MS)
     found = files.read(path)
     if found is None:
-        if files.create(path, write_lease(mine)):
+        if files.create(path, format_lease(mine)):
             return Taken(mine, None)
         raise _build_held_error(path, _read_lease(files, path))
     text, modified_ms = found
     lease = parse_lease(text)
     if lease is None:
-        claim = claim_on_damaged(modified_ms, now_ms=now_ms)
+        claim = decide_damaged_claim(modified_ms, now_ms=now_ms)
     else:
         claim = decide_claim(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
     taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
-    if claim is Claim.HELD or not files.supplant(path, text, write_lease(taken.heir)):
+    if claim is Claim.HELD or not files.supplant(path, text, format_lease(taken.heir)):
         raise _build_held_error(path, lease if claim is Claim.HELD else _read_lease(files, path))
     return taken
 
@@ -217,7 +217,7 @@ def _renew(files: Files, path: str, lease: Lease) -> bool:
     found = None if seen is None else parse_lease(seen[0])
     if seen is None or found is None or found.token != lease.token:
         return False
-    return files.swap(path, seen[0], write_lease(replace(lease, expires_ms=_read_clock_ms() + LEASE_MS)))
+    return files.swap(path, seen[0], format_lease(replace(lease, expires_ms=_read_clock_ms() + LEASE_MS)))
 
 
 def _read_lease(files: Files, path: str) -> Lease | None:

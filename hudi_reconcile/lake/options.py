@@ -59,7 +59,7 @@ class WriteOptions:
             )
 
 
-def retain_commits(commits: int) -> dict[str, str]:
+def build_retention_options(commits: int) -> dict[str, str]:
     """Options that let change queries and an undo go back over so many commits."""
     return {
         "hoodie.clean.commits.retained": str(commits),
@@ -69,7 +69,7 @@ def retain_commits(commits: int) -> dict[str, str]:
     }
 
 
-def create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
+def build_create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     """Options of the commit that makes a table."""
     partitions = tuple(part.lake_name for part in table.partition_by)
     found = {
@@ -98,7 +98,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
     """Options of a commit of full images."""
     found = {
         **_session(options),
-        **_list_identity(table),
+        **_choose_identity(table),
         **_index(options.index if table.owned else "simple", table.partition_fields),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
@@ -112,7 +112,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
     return override_options({**found, **(table.foreign.options if table.foreign else {})}, options.overrides)
 
 
-def overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
+def build_overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
     """Options, from an upsert's, of a commit after which its rows are all that the table holds."""
     return {
         **upsert,
@@ -134,7 +134,7 @@ def split_lock_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict
     return {**rest, **none}, {**lock, mode: options[mode]}
 
 
-def _list_identity(table: LakeTable) -> dict[str, str]:
+def _choose_identity(table: LakeTable) -> dict[str, str]:
     """As the table's own properties say where another tool made it; else as we made it."""
     key = list_spelled_key(table.record_key) if table.spelled else table.record_key
     ours = _identity(table.name, key, table.partition_fields)
@@ -213,7 +213,7 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.client.heartbeat.interval_in_ms": str(options.heartbeat_ms),
         "hoodie.client.heartbeat.tolerable.misses": str(EXPIRED_MS // options.heartbeat_ms),
         "hoodie.write.auto.upgrade": "false",  # older readers of the table could no longer read it
-        **retain_commits(KEPT_COMMITS),
+        **build_retention_options(KEPT_COMMITS),
     }
 
 

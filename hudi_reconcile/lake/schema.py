@@ -18,13 +18,14 @@ from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
 from hudi_reconcile.core.tables.kinds import Column, choose_stored_type, holds, widen_type
 from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, LakeColumn, PartitionField, is_lake_name
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
+from hudi_reconcile.sql.spark_text import quote_name
 
 # Hudi has no integers below 32 bits: bulk_insert writes them, then no reader can read the file.
 _STORED_AS = {"tinyint": "int", "smallint": "int"}
 _TEXT = re.compile(r"(var)?char\(\d+\)")
 
 
-def find_widest_type(type_text: str) -> str:
+def find_hudi_type(type_text: str) -> str:
     """The type a column of this Spark type has in a Hudi table."""
     return "string" if _TEXT.fullmatch(type_text) else _STORED_AS.get(type_text, type_text)
 
@@ -37,7 +38,7 @@ def list_columns(frame: DataFrame) -> tuple[LakeColumn, ...]:
 
 def list_differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
     """One sentence per column that is missing, unknown, or of a type whose values the table's does not all hold."""
-    found = {column.name: find_widest_type(column.type) for column in batch}
+    found = {column.name: find_hudi_type(column.type) for column in batch}
     wanted = {column.name: column.type for column in table}
     missing = [f"{name} {kind}: missing in the batch" for name, kind in wanted.items() if name not in found]
     unknown = [f"{name} {kind}: not in the lake table" for name, kind in found.items() if name not in wanted]
@@ -70,7 +71,7 @@ def fit_to_new_table(frame: DataFrame, partition_by: Sequence[PartitionField] = 
     fault = find_names_fault([name for name in names if name not in derived]) or find_names_fault(names)
     if fault is not None:
         raise RefusedError(fault[0], fix=fault[1])
-    columns = [LakeColumn(column.name, find_widest_type(column.type)) for column in list_columns(frame)]
+    columns = [LakeColumn(column.name, find_hudi_type(column.type)) for column in list_columns(frame)]
     return frame.selectExpr(*map(_nullable, columns))
 
 
@@ -117,12 +118,8 @@ def list_unholdable_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def _nullable(column: LakeColumn) -> str:
     # A non-nullable column in the table would refuse the NULLs of a delete's row; `case` without `else` is nullable.
-    name = _sql(column.name)
+    name = quote_name(column.name)
     return f"case when true then cast({name} as {column.type}) end as {name}"
-
-
-def _sql(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def cast_to_newest(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -> tuple[SparkColumn, ...]:
@@ -141,10 +138,10 @@ def cast_to_newest(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -
             f"columns of Hudi table {path} had other types in this range: {'; '.join(other)}",
             fix="begin the range after the commit that changed them",
         )
-    return tuple(_cast_to_newest(column, was.get(column.name)) for column in table)
+    return tuple(_cast_column(column, was.get(column.name)) for column in table)
 
 
-def _cast_to_newest(column: LakeColumn, was: str | None) -> SparkColumn:
+def _cast_column(column: LakeColumn, was: str | None) -> SparkColumn:
     found = F.lit(None) if was is None else F.col(f"`{column.name}`")
     return found if was == column.type else found.cast(column.type).alias(column.name)
 
@@ -161,14 +158,14 @@ def build_lake_rows(
 ) -> DataFrame:
     """Rows `c0, c1, …` in the order of `columns`, as full images for the lake. A NULL partition source stays NULL."""
     stored = [
-        f"cast(c{i} as {choose_stored_type(c)}) as {_sql(c.lake_name)}"
+        f"cast(c{i} as {choose_stored_type(c)}) as {quote_name(c.lake_name)}"
         for i, c in enumerate(columns)
         if c.lake_name not in shape.left_out
     ]
-    stored += [f"cast(null as {column.type}) as {_sql(column.name)}" for column in shape.dropped]
+    stored += [f"cast(null as {column.type}) as {quote_name(column.name)}" for column in shape.dropped]
     places = {column.name: f"c{index}" for index, column in enumerate(columns)}
     derived = [
-        f"{derive_value(field.transform, places[field.column])} as {_sql(field.lake_name)}"
+        f"{derive_value(field.transform, places[field.column])} as {quote_name(field.lake_name)}"
         for field in partition_by
         if field.transform != "identity"
     ]

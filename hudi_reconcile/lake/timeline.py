@@ -118,13 +118,13 @@ class WrittenKeys:
     new: int
 
 
-def write_keys(keys: WrittenKeys) -> str:
+def format_keys(keys: WrittenKeys) -> str:
     """As a commit carries it under `KEYS`."""
     return json.dumps(asdict(keys), sort_keys=True, separators=(",", ":"))
 
 
 def parse_keys(text: str) -> WrittenKeys:
-    """What `write_keys` wrote. Raises LakeError for any other text."""
+    """What `format_keys` wrote. Raises LakeError for any other text."""
     try:
         found = parse_json(text)
         keys = WrittenKeys(**found)
@@ -135,7 +135,7 @@ def parse_keys(text: str) -> WrittenKeys:
     return keys
 
 
-def write_checkpoint(checkpoint: Checkpoint) -> str:
+def format_checkpoint(checkpoint: Checkpoint) -> str:
     """Canonical JSON of a checkpoint: sorted keys, no blanks."""
     values = {name: getattr(checkpoint, name) for name in _NAMES}
     values = {name: value for name, value in values.items() if not _is_blank(name, value)}
@@ -147,7 +147,7 @@ def _is_blank(name: str, value: object) -> bool:
 
 
 def parse_checkpoint(text: str) -> Checkpoint:
-    """The checkpoint that `write_checkpoint` wrote. Raises LakeError for any other text."""
+    """The checkpoint that `format_checkpoint` wrote. Raises LakeError for any other text."""
     try:
         found = parse_json(text)
     except ValueError as error:
@@ -171,7 +171,7 @@ def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[s
         raise LakeError(
             f"labels cannot be carried as {', '.join(reserved)}: set by the lake itself", fix="report a bug"
         )
-    return {**carried, CHECKPOINT: write_checkpoint(checkpoint)}
+    return {**carried, CHECKPOINT: format_checkpoint(checkpoint)}
 
 
 def _check_checkpoint(found: Mapping[str, object]) -> Checkpoint:

@@ -112,7 +112,7 @@ def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) 
     Raises RefusedError where the keys are not as many as the commit says that it wrote, or none.
     """
     rows = _judge_rows(seen, table, wrote).localCheckpoint(eager=True)
-    if seen.between and not rows.where(_test_gone()).isEmpty():
+    if seen.between and not rows.where(_is_gone()).isEmpty():
         rows = _drop_revived(rows, seen.between, table).localCheckpoint(eager=True)
     counts = {
         (row["action"], row["status"]): row["count"] for row in rows.groupBy("action", "status").count().collect()
@@ -169,17 +169,15 @@ def _judge_rows(seen: Snapshots, table: LakeTable, wrote: Wrote) -> DataFrame:
     )
 
 
-def _test_gone() -> SparkColumn:
+def _is_gone() -> SparkColumn:
     return (F.col("status") == "ready") & F.col("now").isNull()
 
 
 def _drop_revived(rows: DataFrame, between: tuple[DataFrame, ...], table: LakeTable) -> DataFrame:
     """Keys that the commit removed, that came back since and are gone again, are superseded: absence has no version."""
     key_types = [column for column in table.columns if column.name in table.record_key]
-    shown = [
-        frame.select(*[_cast_to_newest(c, set(frame.columns)).alias(c.name) for c in key_types]) for frame in between
-    ]
-    asked = rows.where(_test_gone()).select(*table.record_key).alias("a")
+    shown = [frame.select(*[_cast_column(c, set(frame.columns)).alias(c.name) for c in key_types]) for frame in between]
+    asked = rows.where(_is_gone()).select(*table.record_key).alias("a")
     seen = reduce(DataFrame.unionByName, shown).alias("s")
     back = seen.join(asked, match_keys("s", "a", table.record_key), "left_semi").distinct()
     marked = back.withColumn("_hr_back", F.lit(True)).alias("b")
@@ -202,12 +200,12 @@ def _same(names: tuple[str, ...] | list[str]) -> list[SparkColumn]:
 def _images(frame: DataFrame, table: LakeTable, name: str) -> DataFrame:
     # An earlier snapshot has the columns and types of its time; types only ever get wider.
     there = set(frame.columns)
-    row = F.struct(*[_cast_to_newest(column, there).alias(column.name) for column in table.columns]).alias("row")
+    row = F.struct(*[_cast_column(column, there).alias(column.name) for column in table.columns]).alias("row")
     keys = [F.col(f"`{key}`") for key in table.record_key]
     return frame.select(*keys, F.struct(F.col(_SEQNO).alias("sn"), row).alias(name))
 
 
-def _cast_to_newest(column: LakeColumn, there: set[str]) -> SparkColumn:
+def _cast_column(column: LakeColumn, there: set[str]) -> SparkColumn:
     return (F.col(f"`{column.name}`") if column.name in there else F.lit(None)).cast(column.type)
 
 

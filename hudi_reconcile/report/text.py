@@ -17,7 +17,7 @@ from hudi_reconcile.core.safe_text import escape_controls, escape_json
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, ChangedFinding
 from hudi_reconcile.report.safe import spell_hidden, write_key, write_value
 from hudi_reconcile.report.words.advice import read_config_names, write_command_prefix
-from hudi_reconcile.report.words.rules import open_rules_text
+from hudi_reconcile.report.words.rules import describe_open_rules
 from hudi_reconcile.report.words.verdict import count_text, describe_coverage, list_text, write_figure
 
 Document = Mapping[str, Any]
@@ -134,7 +134,7 @@ def _what(table: Document) -> str:
     parts += [f"{table['pulled_rows']:,} pulled"] if table.get("pulled_rows") else []
     parts += [f"{table['applied']:,} applied"] if table["applied"] else []
     parts += [one] if (one := describe_coverage(table.get("coverage"))) else []
-    parts += [one] if (one := open_rules_text(table.get("open_rules", 0), table["outcome"])) else []
+    parts += [one] if (one := describe_open_rules(table.get("open_rules", 0), table["outcome"])) else []
     parts += [spell_hidden(table["error"])] if table.get("error") else []
     return f" ({', '.join(parts)})" if parts else ""
 

@@ -34,16 +34,9 @@ from hudi_reconcile.rules.expectations import (
     trace_exception,
     write_subquery,
 )
-from hudi_reconcile.rules.predicates import (
-    CLOCKS,
-    FLOATING,
-    INTEGRAL,
-    find_column,
-    quote_name,
-    read_type,
-    select_broken,
-)
+from hudi_reconcile.rules.predicates import CLOCKS, FLOATING, INTEGRAL, build_column, read_type, select_broken
 from hudi_reconcile.rules.reach import confine_sql
+from hudi_reconcile.sql.spark_text import quote_name
 
 log = logging.getLogger("hudi_reconcile")
 _CORRECT = "correct the rule, then: hudi-reconcile rules lint"
@@ -201,8 +194,8 @@ def sum_totals(rows: DataFrame, column: str) -> Totals:
     if kind.startswith("decimal("):
         return _exact(rows, column, int(kind.removesuffix(")").split(",")[1]))
     if kind == "string":  # numbers that no decimal type of the lake holds are carried as text
-        point = F.instr(find_column(column), ".")
-        scale = rows.agg(F.max(F.when(point > 0, F.length(find_column(column)) - point))).collect()[0][0]
+        point = F.instr(build_column(column), ".")
+        scale = rows.agg(F.max(F.when(point > 0, F.length(build_column(column)) - point))).collect()[0][0]
         return _exact(rows, column, int(scale or 0))
     raise _build_sum_error(f"column {column} is {kind}: only numbers have a sum")
 
@@ -212,7 +205,7 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
         raise _build_sum_error(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
     number = f"try_cast({quote_name(column)} as decimal({_DIGITS},{scale}))"
     found = rows.agg(
-        F.count(find_column(column)).alias("there"),
+        F.count(build_column(column)).alias("there"),
         F.expr(f"count({number})").alias("summed"),
         F.expr(f"try_sum({number})"),
         F.expr(f"min({number})"),
@@ -228,7 +221,7 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
 
 
 def _floating(rows: DataFrame, column: str) -> Totals:
-    value = find_column(column).cast("double")
+    value = build_column(column).cast("double")
     found = [
         None if one is None else Decimal(repr(one))
         for one in rows.agg(F.sum(value), F.min(value), F.max(value)).collect()[0]
@@ -249,7 +242,7 @@ SAMPLE_ROWS = 10
 
 def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> FailedKeys:
     """Write the keys, ordered, in as many files as their number asks for; count and sample come from what was written."""
-    only = failed.select(*[find_column(name) for name in target.key])
+    only = failed.select(*[build_column(name) for name in target.key])
     only = only.repartition(1) if target.rows <= ROWS_PER_FILE else only
     kept_rows = files.save(Frame(only), target.folder, target.rows, target.key)
     names = sorted(Path(target.folder.removeprefix("file://")).glob("*.parquet"))
@@ -259,7 +252,7 @@ def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> Failed
 
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The first keys, spelled as in findings: integers and booleans as such, all else as text."""
-    spelled = [_spell_value(find_column(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
+    spelled = [_spell_value(build_column(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
     found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
     return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
 

@@ -30,7 +30,7 @@ from hudi_reconcile.core.rules.rules import (
 )
 from hudi_reconcile.core.rules.verdict import Measured
 from hudi_reconcile.core.safe_text import describe_trace, extract_places
-from hudi_reconcile.rules.predicates import CLOCKS, convert_members, find_column, hold_range, read_type
+from hudi_reconcile.rules.predicates import CLOCKS, build_column, convert_members, is_in_range, read_type
 from hudi_reconcile.rules.reach import refuse_reach
 
 _LINT = "correct the rule, then: hudi-reconcile rules lint"
@@ -64,7 +64,7 @@ def build_request(rows: DataFrame, rule: Rule, number: int) -> ExpectationReques
     for column in list_named_columns(check):
         _refuse_missing(rows, column)
     try:
-        return _ask_helper(rows, rule.id, check, f"_hr_holds_{number}")
+        return _build_batch_request(rows, rule.id, check, f"_hr_holds_{number}")
     except ValueError as error:
         raise NotRunnableError(str(error)) from None
 
@@ -111,13 +111,13 @@ def write_subquery(query: str, batch: str) -> str:
 # --- helpers ---
 
 
-def _ask_helper(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> ExpectationRequest:
+def _build_batch_request(rows: DataFrame, rule_id: str, check: OnBatch, helper: str) -> ExpectationRequest:
     match check:
         case ValueRange():
             # The library's own `between` turns its ends into floats and has no times with zones.
-            return _holding(rule_id, helper, hold_range(rows, check))
+            return _holding(rule_id, helper, is_in_range(rows, check))
         case InSet(column, values) if read_type(rows, column) in CLOCKS:
-            return _holding(rule_id, helper, find_column(column).isin(convert_members(rows, column, values)))
+            return _holding(rule_id, helper, build_column(column).isin(convert_members(rows, column, values)))
         case Sql() | Gx():
             _refuse_reach(rows, check)
     return ExpectationRequest(

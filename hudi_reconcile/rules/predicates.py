@@ -15,24 +15,15 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from hudi_reconcile.core.rules.rules import InSet, Matches, NotNull, OnBatch, Scalar, Unique, ValueRange
+from hudi_reconcile.sql.spark_text import quote_name
 
 _COPIES = "_hr_copies"
 _WIDE = "decimal(38,18)"
 
 
-def find_column(name: str) -> Column:
+def build_column(name: str) -> Column:
     """A column by its name, whatever characters it holds."""
     return F.col(quote_name(name))
-
-
-def quote_name(name: str) -> str:
-    """The name as Spark's parser takes it.
-
-    >>> quote_name("a.b`c")
-    '`a.b``c`'
-    """
-    escaped = name.replace("`", "``")
-    return f"`{escaped}`"
 
 
 def read_type(rows: DataFrame, column: str) -> str:
@@ -47,33 +38,33 @@ def select_broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
         ValueError: a value of the rule is none of the column's type.
     """
     if isinstance(check, Unique):
-        whole = rows.where(require_present(check.columns))
-        together = Window.partitionBy(*[find_column(one) for one in check.columns])
+        whole = rows.where(are_present(check.columns))
+        together = Window.partitionBy(*[build_column(one) for one in check.columns])
         return whole.withColumn(_COPIES, F.count(F.lit(1)).over(together)).where(F.col(_COPIES) > 1).drop(_COPIES)
-    found = write_breach(rows, check)
+    found = flag_breach(rows, check)
     return None if found is None else rows.where(found)
 
 
-def write_breach(rows: DataFrame, check: OnBatch) -> Column | None:
+def flag_breach(rows: DataFrame, check: OnBatch) -> Column | None:
     """True where a row breaks a check on single rows, false or NULL where not; None for any other check."""
     match check:
         case NotNull(column):
-            return find_column(column).isNull()
+            return build_column(column).isNull()
         case ValueRange(column):
-            return ~hold_range(rows, check) & find_column(column).isNotNull()
+            return ~is_in_range(rows, check) & build_column(column).isNotNull()
         case InSet(column, values):
-            return ~find_column(column).isin(convert_members(rows, column, values))
+            return ~build_column(column).isin(convert_members(rows, column, values))
         case Matches(column, regex):
-            return ~find_column(column).rlike(regex)
+            return ~build_column(column).rlike(regex)
         case _:
             return None
 
 
-def require_present(columns: tuple[str, ...]) -> Column:
+def are_present(columns: tuple[str, ...]) -> Column:
     """True where none of the columns is NULL."""
     found = F.lit(True)
     for one in columns:
-        found = found & find_column(one).isNotNull()
+        found = found & build_column(one).isNotNull()
     return found
 
 
@@ -84,12 +75,12 @@ def convert_members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) ->
     return [F.expr(write_literal(one, kind)) for one in found] if kind in CLOCKS else found
 
 
-def hold_range(rows: DataFrame, check: ValueRange) -> Column:
+def is_in_range(rows: DataFrame, check: ValueRange) -> Column:
     """True where the value lies between the ends, false where not, NULL where it is NULL.
 
     Texts are compared with numbers as numbers, and a text that is none lies outside.
     """
-    kind, value = read_type(rows, check.column), find_column(check.column)
+    kind, value = read_type(rows, check.column), build_column(check.column)
     ends = [(check.min, "low"), (check.max, "high")]
     numeric = kind == "string" and not any(isinstance(end, str) for end, _ in ends)
     inside = F.lit(True)
@@ -99,10 +90,10 @@ def hold_range(rows: DataFrame, check: ValueRange) -> Column:
         if numeric:
             number = F.expr(write_literal(cast_value(end, _WIDE), _WIDE))
             forms = [F.expr(f"try_cast({quote_name(check.column)} as {form})") for form in (_WIDE, "double")]
-            held = F.coalesce(*[_hold_end(form, number, side) for form in forms], F.lit(False))
+            held = F.coalesce(*[_is_within_end(form, number, side) for form in forms], F.lit(False))
             inside = inside & F.when(value.isNotNull(), held)
         else:
-            inside = inside & _hold_end(value, _end(cast_value(end, kind), kind), side)
+            inside = inside & _is_within_end(value, _end(cast_value(end, kind), kind), side)
     return inside
 
 
@@ -111,7 +102,7 @@ def _end(value: Typed, kind: str) -> Column:
     return F.lit(value) if isinstance(value, str) else F.expr(write_literal(value, kind))
 
 
-def _hold_end(value: Column, end: Column, side: str) -> Column:
+def _is_within_end(value: Column, end: Column, side: str) -> Column:
     return value >= end if side == "low" else value <= end
 
 

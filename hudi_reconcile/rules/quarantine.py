@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.rules.rules import OnBatch, Rule
 from hudi_reconcile.ports import HELD_RULES, Frame, QuarantinedRows, RowFiles
-from hudi_reconcile.rules.predicates import find_column, write_breach
+from hudi_reconcile.rules.predicates import build_column, flag_breach
 from hudi_reconcile.rules.reach import confine_sql
 
 
@@ -41,7 +41,7 @@ class SparkQuarantine:
             with self._alone, confine_sql(frame.sparkSession):
                 marks = [F.when(self._breaks(frame, rule), F.lit(rule.id)) for rule in self._rules]
             listed = frame.select(
-                *[find_column(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES)
+                *[build_column(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES)
             )
             found = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
             counted = found.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()
@@ -57,7 +57,7 @@ class SparkQuarantine:
         if column not in frame.columns:
             raise _build_refusal(f"rule {rule.id} names column {column!r}", "the lake table has none of that name")
         try:
-            found = write_breach(frame, rule.check)
+            found = flag_breach(frame, rule.check)
         except ValueError as error:
             raise _build_refusal(f"rule {rule.id} cannot be judged", str(error)) from None
         if found is None:

@@ -23,9 +23,9 @@ from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Win
 from hudi_reconcile.core.pull.retry import (
     Passing,
     advise_on_read,
+    count_tries,
     find_driver_reason,
     judge_text,
-    limit_tries,
     wait_seconds,
 )
 from hudi_reconcile.core.pull.zone_offset import MOST_AHEAD_MICROS
@@ -83,7 +83,7 @@ def read_warnings(
     engine: Engine, request: TableRequest, table: SourceTable, order: Order, *, reached: Mark | None, now: Value | None
 ) -> Signs:
     """Ask only what can be: NULLs where a column may hold them, the greatest where no row stands at the checkpoint or above."""
-    columns = _name_columns(table)
+    columns = table.columns_by_name
     unmarked = future = 0
     if all(columns[name].nullable for name in order.columns):
         unmarked = _count(engine, request, table, windows.unmarked_predicate(engine.dialect, order, columns))
@@ -107,7 +107,7 @@ def _count(engine: Engine, request: TableRequest, table: SourceTable, predicate:
 
 def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Order, reached: Mark) -> str | None:
     """The greatest watermark as text where it lies below the checkpoint."""
-    dialect, mine, columns = engine.dialect, request.predicates, _name_columns(table)
+    dialect, mine, columns = engine.dialect, request.predicates, table.columns_by_name
     lower = Window(Order(order.columns), Edge(Mark(reached.value), inclusive=True))
     here = windows.window_predicate(dialect, lower, columns) or ALL
     some = f"select 1 as hr_one from {table.name}{reads.where_clause((*mine, here))}"
@@ -120,7 +120,7 @@ def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Or
 
 def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Order, now: Value) -> int | None:
     """The greatest watermark of a clock without zone that any zone's clock can show now; None of another kind, or without one."""
-    dialect, columns = engine.dialect, _name_columns(table)
+    dialect, columns = engine.dialect, table.columns_by_name
     if any(columns[name].kind is not Kind.TIMESTAMP for name in order.columns) or not isinstance(now, int):
         return None
     upper = Edge(Mark(now + MOST_AHEAD_MICROS), inclusive=True)
@@ -130,10 +130,6 @@ def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     found = engine.rows(f"select {top} as hr_top from {table.name}{where}")[0]["hr_top"]
     value = None if found is None else read_key(columns[order.columns[0]], str(found))
     return value if isinstance(value, int) else None
-
-
-def _name_columns(table: SourceTable) -> dict[str, Column]:
-    return {column.name: column for column in table.read_columns}
 
 
 log = logging.getLogger("hudi_reconcile")
@@ -232,7 +228,7 @@ def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: t
             if not type(error).__module__.startswith(("py4j.", "pyspark.")):
                 raise
             passing, reason = _judge_error(error)
-            if attempt >= limit_tries(passing) or over.is_set():
+            if attempt >= count_tries(passing) or over.is_set():
                 raise _build_failure(work, number, attempt, error, judged=(passing, reason)) from None
             wait = wait_seconds(attempt)
             log.warning(

@@ -170,10 +170,10 @@ def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     )
     if expected is None:
         parts = replace(parts, why=("how many rows the window holds is not known here: one part", found.why))
-    return _write_plan(engine, where, table, parts, found.row_bytes)
+    return _build_read_plan(engine, where, table, parts, found.row_bytes)
 
 
-def _write_plan(
+def _build_read_plan(
     engine: Engine, where: tuple[str, ...], table: SourceTable, parts: Parts, row_bytes: float | None = None
 ) -> ReadPlan:
     dialect, key = engine.dialect, table.key_columns[0]
@@ -205,7 +205,7 @@ def _planned_by_rank(
     can_hash = dialect.hash_predicate(_name_keys(table), 0, 2) is not None
     parts = plan_by_rank(found, limits, columns=len(table.columns), can_hash=can_hash)
     if parts.how != "rank":
-        return _write_plan(engine, where, table, parts)
+        return _build_read_plan(engine, where, table, parts)
     query = reads.part_query(dialect, table.name, table.read_columns, key, where)
     each = (PlannedPart(ranks.predicate(key, parts.edges, at), part.rows) for at, part in enumerate(parts.parts))
     return ReadPlan(parts.how, parts.why, query, tuple(each), parts.fetch_rows)

@@ -218,13 +218,13 @@ class TableSource:
             )
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
         plan = JdbcRead.of(
-            self._plan_read(table, segmentation, waits=False, sieve=next(iter(self._write_near(near)), None))
+            self._plan_once(table, segmentation, waits=False, sieve=next(iter(self._write_near(near)), None))
         )
         return Frame(self._read(plan, table.read_columns))
 
     def plan_read(self, table: SourceTable, segmentation: Segmentation, window: Window) -> ReadPlan:
         """How a pull's window would be read; reads no row."""
-        return self._plan_read(table, segmentation, window)
+        return self._plan_once(table, segmentation, window)
 
     def stage_rows(self, table: SourceTable, segmentation: Segmentation, window: Window, below: Value | None) -> Staged:
         """Read a pull's window exactly once: rows, count and checkpoint come from the same materialised read.
@@ -233,7 +233,7 @@ class TableSource:
         them, the pull fails.
         """
         begun = time.monotonic()
-        plan = self._plan_read(table, segmentation, window)
+        plan = self._plan_once(table, segmentation, window)
         ready = time.monotonic()
         whole, session, target = JdbcRead.of(plan), self._session(), self._engine.jdbc()
         self._record(whole.statements)
@@ -257,7 +257,7 @@ class TableSource:
 
     def look_ahead(self, table: SourceTable, window: Window, rows: int | None, at: Value | None) -> Ahead:
         """One small read: an index on the watermark answers it."""
-        order, columns = window.order, _name_columns(table)
+        order, columns = window.order, table.columns_by_name
         where = self._where(table, window)
         if at is None or order.id_column is None:
             column, value = pull_reads.mark_column(table, order), windows.greatest_query(self._dialect, order, columns)
@@ -297,9 +297,9 @@ class TableSource:
         return found if (predicate := self._window(table, window)) is None else (*found, predicate)
 
     def _window(self, table: SourceTable, window: Window) -> str | None:
-        return windows.window_predicate(self._dialect, window, _name_columns(table))
+        return windows.window_predicate(self._dialect, window, table.columns_by_name)
 
-    def _plan_read(
+    def _plan_once(
         self,
         table: SourceTable,
         cut: Segmentation,
@@ -343,10 +343,6 @@ class TableSource:
         if self._spark is None:
             raise SourceError("rows were asked for without a Spark session", fix="this is a bug: please report it")
         return self._spark
-
-
-def _name_columns(table: SourceTable) -> dict[str, Column]:
-    return {column.name: column for column in table.read_columns}
 
 
 Read = Callable[[JdbcRead, tuple[Column, ...]], DataFrame]

@@ -50,7 +50,7 @@ class SparkFiles:
         return count_stored_rows(folder)
 
     def load(self, files: Collection[str]) -> Frame:
-        """Spark reads them, each in one part: it holds few rows, and each part more costs every job over them."""
+        """Spark reads them in no more parts than files: each part more costs every job over them."""
         return Frame(self.spark.read.parquet(*files).coalesce(len(files)))
 
 

@@ -141,7 +141,7 @@ class JvmDatabase:
 
     @contextmanager
     def _result(self, sql: str) -> Iterator[Any]:
-        with _name_errors(self._login):
+        with _translate_errors(self._login):
             statement = self._connection.createStatement()
             self._running[id(statement)] = statement
             try:
@@ -154,7 +154,7 @@ class JvmDatabase:
 
     @contextmanager
     def _metadata(self) -> Iterator[Any]:
-        with _name_errors(self._login):
+        with _translate_errors(self._login):
             yield self._connection.getMetaData()
 
 
@@ -166,7 +166,7 @@ def open_database(jvm: Any, login: JdbcLogin) -> JvmDatabase:
         SourceError: the database refused, or cannot be reached.
     """
     connection = _connect(jvm, login)
-    with _name_errors(login):
+    with _translate_errors(login):
         _unless_refused(connection.setReadOnly, True)  # noqa: FBT003 - Java's own
         meta = connection.getMetaData()
         product, mark = str(meta.getDatabaseProductName()), str(meta.getIdentifierQuoteString() or "").strip()
@@ -199,7 +199,7 @@ def _connect(jvm: Any, login: JdbcLogin) -> Any:
     properties = jvm.java.util.Properties()
     for key, value in login.properties.items():
         properties.setProperty(key, value)
-    with _name_errors(login, connecting=True):
+    with _translate_errors(login, connecting=True):
         connection = registry.get(login.driver).connect(login.url, properties)
     if connection is None:
         raise UsageError(
@@ -217,7 +217,7 @@ def _silence_derby(jvm: Any) -> None:
 
 
 @contextmanager
-def _name_errors(login: JdbcLogin, *, connecting: bool = False) -> Iterator[None]:
+def _translate_errors(login: JdbcLogin, *, connecting: bool = False) -> Iterator[None]:
     from py4j.protocol import Py4JJavaError
 
     try:

@@ -382,7 +382,7 @@ def cancel_jobs(spark: SparkSession) -> None:
 
 
 @contextmanager
-def watch_jobs(spark: SparkSession) -> Iterator[Callable[[], None]]:
+def tag_jobs(spark: SparkSession) -> Iterator[Callable[[], None]]:
     """Yields what cancels the jobs of this block from another thread, and no other's: they carry a tag of their own.
 
     Not a job group, which Hudi sets as it goes. A thread that the block starts has to be given the property `spark.job.tags`.

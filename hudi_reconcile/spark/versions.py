@@ -32,7 +32,7 @@ class UsedVersion:
 
 def list_used_versions(environ: Mapping[str, str]) -> tuple[UsedVersion, ...]:
     """Spark, Hudi and Java in this order. Raises nothing: what cannot be told has no version."""
-    return (find_spark(environ), _find_hudi(), judge_java(list_places(environ)))
+    return (find_spark(environ), _find_hudi(), find_used_java(list_places(environ)))
 
 
 def find_spark(environ: Mapping[str, str]) -> UsedVersion:
@@ -51,7 +51,7 @@ def find_spark(environ: Mapping[str, str]) -> UsedVersion:
     return UsedVersion("Spark", versions[0], f"SPARK_HOME={home}; pyspark {installed}")
 
 
-def judge_java(places: Iterable[tuple[str, Path]]) -> UsedVersion:
+def find_used_java(places: Iterable[tuple[str, Path]]) -> UsedVersion:
     """The first supported Java of the places; one that is not there, or is of another major version, is passed over."""
     passed = []
     for origin, java in places:

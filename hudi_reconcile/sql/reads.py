@@ -83,7 +83,7 @@ def segment_counts(
 
 
 def segment_start(dialect: Dialect, cut: RangeSegments) -> str | None:
-    """The first key of a row's segment, as far as `segment_of` cares: NULL of a NULL key; None where it is not known how."""
+    """The first key of a row's segment, as far as `find_segment` cares: NULL of a NULL key; None where it is not known how."""
     key = dialect.quote(cut.column)
     first_high, last_low = cut.bounds(0)[1], cut.bounds(cut.count - 1)[0]
     if first_high is None:
@@ -106,7 +106,7 @@ def uncarried_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]] | None:
     """Counts per column of the values that the JDBC read would alter, and the columns' names; None without any such column."""
-    counts, names = _count_uncarried(dialect, columns)
+    counts, names = _uncarried_counts(dialect, columns)
     return (f"select {', '.join(counts)} from {table}{where_clause(predicates)}", names) if names else None
 
 
@@ -114,11 +114,11 @@ def survey_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """The same with the count of all rows, `hr_rows`, before it: one scan for both."""
-    counts, names = _count_uncarried(dialect, columns)
+    counts, names = _uncarried_counts(dialect, columns)
     return f"select {', '.join(('count(*) as hr_rows', *counts))} from {table}{where_clause(predicates)}", names
 
 
-def _count_uncarried(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _uncarried_counts(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = [(column.name, test) for column in columns if (test := dialect.find_uncarried(column)) is not None]
     counts = tuple(f"sum(case when {test} then 1 else 0 end) as n{place}" for place, (_, test) in enumerate(found))
     return counts, tuple(name for name, _ in found)
@@ -275,9 +275,9 @@ def _test(dialect: Dialect, column: Column, text: str) -> str | None:
     if column.kind is Kind.INTEGER:
         return f"{name} = {text}" if _WHOLE.match(text) else None
     if column.kind in (Kind.DECIMAL, Kind.NUMBER):  # the lake may hold fewer digits than the source
-        return _test_around(name, text) if _NUMBER.match(text) else None
+        return _number_predicate(name, text) if _NUMBER.match(text) else None
     if column.kind in CALENDAR_KINDS:  # either side may hold fewer digits
-        return _test_near(dialect, column, text) if _WHOLE.match(text) else None
+        return _calendar_predicate(dialect, column, text) if _WHOLE.match(text) else None
     if column.kind is Kind.UUID:
         return f"{name} = '{text}'" if _UUID.match(text) else None
     if column.kind is Kind.BYTES and _HEX.match(text) and (said := dialect.bytes_literal(text)):
@@ -289,13 +289,13 @@ def _test(dialect: Dialect, column: Column, text: str) -> str | None:
     return None
 
 
-def _test_around(name: str, text: str) -> str:
+def _number_predicate(name: str, text: str) -> str:
     # Added up here: a database's own sum may leave the type of its parts.
     low, high = (_EXACT.add(Decimal(text), step) for step in (-1, 1))
     return f"({name} > {low:f} and {name} < {high:f})"
 
 
-def _test_near(dialect: Dialect, column: Column, text: str) -> str | None:
+def _calendar_predicate(dialect: Dialect, column: Column, text: str) -> str | None:
     name, at = dialect.quote(column.name), int(text)
     low, high = (at - _SECOND_MICROS, at + _SECOND_MICROS)
     if column.kind is Kind.DATE:

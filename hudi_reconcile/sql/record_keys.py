@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hudi_reconcile.core.tables.odd_keys import EMPTY_WORD, NULL_PLACES, NULL_WORD, KeyMixing, list_joint_names
-
-
-def text_literal(text: str) -> str:
-    """A text as SQL. By its bytes: how a quote or a backslash is escaped depends on a setting of Spark's."""
-    return f"cast(X'{text.encode().hex()}' as string)"
+from hudi_reconcile.sql.spark_text import text_literal
 
 
 def render_odd(names: Sequence[str], parts: Sequence[tuple[str, str]], mixing: KeyMixing) -> str:

@@ -23,17 +23,21 @@ def window_predicate(dialect: Dialect, window: Window, columns: Columns) -> str 
     """Rows that lie in the window; None where the window takes every row."""
     parts = []
     if window.lower is not None:
-        parts.append(f"({_test_above(dialect, window.order, columns, window.lower)})")
+        parts.append(f"({_lower_end_predicate(dialect, window.order, columns, window.lower)})")
     if window.upper is not None:
         alone = len(window.order.columns) == 1 and window.lower is not None  # NULL is not above it anyway
-        parts += _test_below(dialect, window.order, columns, window.upper, alone=alone)
+        parts += _upper_end_predicate(dialect, window.order, columns, window.upper, alone=alone)
     return " and ".join(parts) or None
 
 
 def equal_predicate(dialect: Dialect, order: Order, columns: Columns, value: Value) -> str:
     """Rows whose watermark is exactly this value."""
-    same = _any(dialect, order, columns, "=", value)
-    return f"({same})" if len(order.columns) == 1 else f"({same}) and {_test_all(dialect, order, columns, '<=', value)}"
+    same = _any_predicate(dialect, order, columns, "=", value)
+    return (
+        f"({same})"
+        if len(order.columns) == 1
+        else f"({same}) and {_all_predicate(dialect, order, columns, '<=', value)}"
+    )
 
 
 def place(dialect: Dialect, column: Column) -> str:
@@ -79,36 +83,36 @@ def ahead_query(
     return f"select {reads.select_list(dialect, columns)} from ({summed}) hr_e", columns
 
 
-def _test_above(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:
+def _lower_end_predicate(dialect: Dialect, order: Order, columns: Columns, edge: Edge) -> str:
     mark, more = edge.mark, ">=" if edge.inclusive else ">"
     if order.id_column is None or (mark.id is None and edge.inclusive):
-        return _any(dialect, order, columns, more, mark.value)
+        return _any_predicate(dialect, order, columns, more, mark.value)
     name = dialect.quote(order.id_column)
     rest = f"{name} is not null" if mark.id is None else f"{name} {more} {_number(mark.id)}"
-    same = _any(dialect, order, columns, "=", mark.value)
-    return f"{_any(dialect, order, columns, '>', mark.value)} or (({same}) and {rest})"
+    same = _any_predicate(dialect, order, columns, "=", mark.value)
+    return f"{_any_predicate(dialect, order, columns, '>', mark.value)} or (({same}) and {rest})"
 
 
-def _test_below(dialect: Dialect, order: Order, columns: Columns, edge: Edge, *, alone: bool) -> list[str]:
+def _upper_end_predicate(dialect: Dialect, order: Order, columns: Columns, edge: Edge, *, alone: bool) -> list[str]:
     mark, less = edge.mark, "<=" if edge.inclusive else "<"
     if order.id_column is None or (mark.id is None and not edge.inclusive):
-        return [_test_all(dialect, order, columns, less, mark.value, alone=alone)]
+        return [_all_predicate(dialect, order, columns, less, mark.value, alone=alone)]
     name = dialect.quote(order.id_column)
     rest = "" if mark.id is None else f" or {name} {less} {_number(mark.id)}"
-    under = _test_all(dialect, order, columns, "<", mark.value, alone=alone)
+    under = _all_predicate(dialect, order, columns, "<", mark.value, alone=alone)
     return [
-        _test_all(dialect, order, columns, "<=", mark.value, alone=alone),
+        _all_predicate(dialect, order, columns, "<=", mark.value, alone=alone),
         f"(({under}) or {name} is null{rest})",
     ]
 
 
-def _any(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value) -> str:
+def _any_predicate(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value) -> str:
     return " or ".join(
         f"{place(dialect, columns[name])} {operator} {literal(dialect, columns[name], value)}" for name in order.columns
     )
 
 
-def _test_all(
+def _all_predicate(
     dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value, *, alone: bool = False
 ) -> str:
     places = [place(dialect, columns[name]) for name in order.columns]

@@ -151,13 +151,13 @@ def _hides(columns: ColumnSettings, lake_name: str) -> bool:
 def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:
     match rule.check:
         case Drift():
-            return judge_drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
+            return measure_drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
         case Total():
-            return judge_total(rule.check, summed)
+            return measure_total(rule.check, summed)
         case Freshness():
             now = edges.clock.utc_micros()
             found = edges.lake.find_checkpoint()
-            return judge_freshness(rule.check, found, now, source=edges.source, table=job.job.name)
+            return measure_freshness(rule.check, found, now, source=edges.source, table=job.job.name)
         case _:
             raise AssertionError(rule.kind)
 
@@ -216,7 +216,7 @@ class NewestComparison:
     corrected_by: str = ""
 
 
-def judge_drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, table: str) -> Measured:
+def measure_drift(check: Drift, compared: NewestComparison | None, now_micros: int, *, table: str) -> Measured:
     """Findings of the kinds in the newest comparison. None, none that is whole, or one too old is a problem and never 0."""
     fix = f"compare first: hudi-reconcile sweep -t {table}"
     if compared is None:
@@ -245,7 +245,7 @@ class Summed:
     masking: Masking = AS_NAMED
 
 
-def judge_total(check: Total, where: Summed) -> Measured:
+def measure_total(check: Total, where: Summed) -> Measured:
     """The column's sum on both sides, exactly. Raises UnverifiedError where either cannot be had."""
     described = where.source.describe()
     column = _source_column(described, check.column)
@@ -263,7 +263,7 @@ def judge_total(check: Total, where: Summed) -> Measured:
     return Measured(int(not within), 1, detail=detail, totals=both)
 
 
-def judge_freshness(
+def measure_freshness(
     check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str
 ) -> Measured:
     """The age of the greatest watermark pulled so far, by the host's clock.

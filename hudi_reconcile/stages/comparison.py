@@ -47,7 +47,7 @@ class Scope:
 def agree_scope(job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past) -> Scope:
     """The columns as they meet for a correction, which writes whole rows, with the values that the read would alter."""
     scope = match_columns(job, described, lake_table, whole=True, past=past)
-    return tell_altered(job, scope, source.find_uncarried(scope.declared, None))
+    return mark_altered(job, scope, source.find_uncarried(scope.declared, None))
 
 
 def match_columns(
@@ -82,10 +82,10 @@ def match_columns(
     )
     types = _types(declared, lake_table)
     found = Scope(described, table, lake_table, agreement, (), (), types, declared, left_out, past.dropped)
-    return tell_altered(job, found, ())
+    return mark_altered(job, found, ())
 
 
-def tell_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
+def mark_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
     """The scope that knows which columns hold values that the read alters: these are not compared."""
     declared, found = scope.declared, frozenset(altered)
     typed = {column.name for column in scope.table.columns if column.kind is declared.column(column.name).kind}

@@ -44,7 +44,7 @@ def find_streamer_checkpoint(
         return None
     columns = tuple(sorted(column.lake_name for column in table.columns))
     blank = Checkpoint(pulls.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
-    return CheckpointAt(watermark.write_mark(blank, Mark(found.earliest)), origin.instant)
+    return CheckpointAt(watermark.put_mark(blank, Mark(found.earliest)), origin.instant)
 
 
 def find_furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
@@ -54,7 +54,7 @@ def find_furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, orig
     return max((mark for mark in marks if mark is not None), key=rank, default=None)
 
 
-def hand_back_checkpoint(
+def build_handed_back(
     watermark: Watermark, checkpoint: Checkpoint, lake_table: LakeTable, origin: Origin
 ) -> HandedBack | None:
     """The checkpoint for HoodieStreamer's next run; None where the table has none of its JDBC source, or a later one."""

@@ -56,7 +56,7 @@ def refuse_other_rows(plan: Plan, rows: Mapping[str, int]) -> None:
         )
 
 
-def require_lineage(now: SourceLineage) -> tuple[Requirement, ...]:
+def build_lineage_requirements(now: SourceLineage) -> tuple[Requirement, ...]:
     """What an apply needs to find as the sweep found it: filter and history of the source."""
     found = ((WHERE, now.where), (TIMELINE, now.timeline), (POSITION, now.position))
     return tuple(Requirement(name, value) for name, value in found if value is not None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnknownRunError
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.apply_outcome import WRITTEN, write_counts
+from hudi_reconcile.core.plan.apply_outcome import WRITTEN, format_counts
 from hudi_reconcile.core.plan.lake_ownership import refuse_silent
 from hudi_reconcile.core.pull.source_lineage import restore_lineage
 from hudi_reconcile.core.result import TableResult
@@ -70,10 +70,10 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         refuse_foreign(job, edges.source.describe(), table, edges.lake.read_origin, "apply")
         refuse_silent(job.name, edges.lake.list_writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
-        _tell_of_merged(work, find_merging(edges.lake, commits))
+        _note_merged(work, find_merging(edges.lake, commits))
         for one in commits:
             if one.undone is not None:
-                _describe_earlier_undo(work, one, one.undone)
+                _add_earlier_undo(work, one, one.undone)
         left = [one for one in commits if one.undone is None]
         return _take_all_back(work, left) or _result(work, again=not left)
 
@@ -103,14 +103,14 @@ def _nothing(job: TableJob, run: str, *, known: bool) -> RefusedError | UnknownR
     return UnknownRunError(f"table {job.name}: no commit in {job.lake.path} is of run {run}", fix=fix)
 
 
-def _tell_of_merged(work: _Undo, merged: Collection[Instant]) -> None:
+def _note_merged(work: _Undo, merged: Collection[Instant]) -> None:
     if merged:
         names = ", ".join(one.completed for one in merged)
         work.notes.append(f"doubled keys that the plan made one stay one: commit {names} is not taken back")
         work.others = _OWN
 
 
-def _describe_earlier_undo(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
+def _add_earlier_undo(work: _Undo, commit: PlanCommits, undone: Instant) -> None:
     """What an earlier undo of the same commit did, by what its own commit tells."""
     counts = dict(commit.undone_counts or {})
     written = counts.pop(WRITTEN, 0)
@@ -143,7 +143,7 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
     found = lake.prepare_undo(commit.instant, work.table, read_seq)
     rows = _count_taken_back(found)
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
-    labels[COUNTS] = write_counts(rows)
+    labels[COUNTS] = format_counts(rows)
     # What a word of --accept took over is given back too: the word is asked for again.
     carried = replace(restore_lineage(at.checkpoint, commit.stood), read_seq=read_seq)
     written = rows.pop(WRITTEN, 0)

@@ -83,7 +83,7 @@ class Watermark:
             return "every transaction below this number has ended"
         return moment.bound_why if self.has_clock or not self.moving else None
 
-    def read_clock(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
+    def convert_clock(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
         """The watermark's own clock now; None without one."""
         if not self.has_clock:
             return None
@@ -92,7 +92,7 @@ class Watermark:
 
     def horizon(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
         """A day after now: nothing above it can be waited for. None without a clock."""
-        now = self.read_clock(moment, offset_at)
+        now = self.convert_clock(moment, offset_at)
         return None if now is None else now + _DAY_MICROS
 
     def text(self, mark: Mark | None) -> str | None:
@@ -127,7 +127,7 @@ class Watermark:
         """The incrementing column's name."""
         return None if self.id_column is None else self.id_column.name
 
-    def write_mark(self, checkpoint: Checkpoint, mark: Mark | None) -> Checkpoint:
+    def put_mark(self, checkpoint: Checkpoint, mark: Mark | None) -> Checkpoint:
         """The checkpoint with this mark in it."""
         named = replace(checkpoint, watermark=self.names, incrementing=self.id_name, text=self.text(mark))
         if mark is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from hudi_reconcile.core.sweep.coverage import list_segments
+from hudi_reconcile.core.sweep.coverage import count_all_segments
 from hudi_reconcile.core.sweep.drift import Facts, FindingKind, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.drift_profile import ZONE_STEP_MICROS, Anatomy, DriftCell, WatermarkShift, map_keys
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
@@ -190,7 +190,7 @@ class FakeComparer:
         return Anatomy(
             tuple(DriftCell(kind, None, None, n) for kind, n in cells.items()),
             columns=self._differing(Frame(drift)),
-            key_map=map_keys({row["segment"] for row in drift}, list_segments(self.cut)),
+            key_map=map_keys({row["segment"] for row in drift}, count_all_segments(self.cut)),
             shift=WatermarkShift(len(steps), min(steps), max(steps)) if steps else None,
         )
 

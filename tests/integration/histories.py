@@ -29,7 +29,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake import lease
 from hudi_reconcile.lake.bridge import Timeline, TimelineAction
-from hudi_reconcile.lake.lease import parse_lease, write_lease
+from hudi_reconcile.lake.lease import format_lease, parse_lease
 from hudi_reconcile.lake.reads import read_pinned
 from hudi_reconcile.lake.timeline import CHECKPOINT, PREFIX, convert_action, parse_checkpoint
 from hudi_reconcile.ports import Edges, Frame, NamedRows
@@ -196,7 +196,7 @@ class RealPlayed:
         path = Path(lease.build_lease_path(self.settings.lake.path))
         left = parse_lease(path.read_text()) if path.exists() else None
         if left is not None:
-            path.write_text(write_lease(replace(left, holder=replace(left.holder, started="before"))))
+            path.write_text(format_lease(replace(left, holder=replace(left.holder, started="before"))))
 
     def pull(self, run_id: str) -> TableResult:
         return pull(self._job(run_id), self.edges, full=False)

@@ -19,11 +19,11 @@ from hudi_reconcile.core.changes.consumers import (
     check_place,
     count_chunks_out,
     cut_chunks,
+    format_position,
     list_deliveries,
     measure_lag,
     move_position,
     parse_position,
-    write_position,
 )
 from hudi_reconcile.core.changes.queries import QueryType, answer, apply_changes
 from hudi_reconcile.core.changes.range import Commit, Cut
@@ -55,7 +55,9 @@ class Consumer:
             first, last = number(self.position.instant), number(upto)
             self.target = apply_changes(self.target, answer(self.kind, self.history.between(first, last)))
             self.may_die()
-            self.position = parse_position(write_position(replace(self.position, instant=upto, pending=None)), "c", "p")
+            self.position = parse_position(
+                format_position(replace(self.position, instant=upto, pending=None)), "c", "p"
+            )
 
     def may_die(self) -> None:
         if self.kills and self.random.random() < 0.5:
@@ -92,7 +94,7 @@ def bare(state: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: row["v"] for key, row in state.items()}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", write_position(ConsumerPosition("c", "upsert", "yesterday"))])
+@pytest.mark.parametrize("text", ["", "[]", "{}", format_position(ConsumerPosition("c", "upsert", "yesterday"))])
 def test_damaged_position_is_refused_and_never_taken_for_the_beginning(text: str) -> None:
     with pytest.raises(LakeError):
         parse_position(text, "c", "p")
@@ -100,7 +102,7 @@ def test_damaged_position_is_refused_and_never_taken_for_the_beginning(text: str
 
 def test_position_of_another_consumer_under_this_ones_name_is_refused() -> None:
     with pytest.raises(LakeError, match="no position of consumer copy"):
-        parse_position(write_position(ConsumerPosition("shop", "upsert")), "copy", "copy.json")
+        parse_position(format_position(ConsumerPosition("shop", "upsert")), "copy", "copy.json")
 
 
 @given(writes=commits, seed=st.integers(0, 2**32))
@@ -227,11 +229,11 @@ def test_progress_counts_for_the_same_range_with_the_same_rows_alone() -> None:
     progress = Progress(chunks=3, chunk_rows=10, rows=45)
     position = ConsumerPosition("c", "upsert", "", "20260101000000000", progress)
 
-    assert parse_position(write_position(position), "c", "p") == position
+    assert parse_position(format_position(position), "c", "p") == position
     assert count_chunks_out(position, "20260101000000000", 45) == (3, 10)
     assert count_chunks_out(position, "20260101000000000", 44)[0] == 0
     assert count_chunks_out(position, "20260102000000000", 45)[0] == 0
     earlier = '{"consumer": "c", "instant": "", "pending": null, "type": "upsert", "version": 1}'
     assert parse_position(earlier, "c", "p") == ConsumerPosition("c", "upsert")
     with pytest.raises(LakeError):
-        parse_position(write_position(position).replace('"chunks": 3', '"chunks": "x"'), "c", "p")
+        parse_position(format_position(position).replace('"chunks": 3', '"chunks": "x"'), "c", "p")

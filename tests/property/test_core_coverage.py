@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.sweep.coverage import (
     Coverage,
-    list_segments,
+    build_coverage_document,
+    count_all_segments,
     measure_age,
     order_by_age,
     parse,
     renew_coverage,
-    write_coverage_document,
 )
 from hudi_reconcile.core.sweep.segments import (
     HashSegments,
@@ -38,7 +38,7 @@ def after(cut: Segmentation, runs: list[tuple[set[int], int]]) -> tuple[Coverage
     """The coverage after some runs, and what it must say of each segment."""
     coverage, told = empty(cut), {}
     for number, (segments, micros) in enumerate(runs):
-        held = {one for one in segments if one < list_segments(cut)}
+        held = {one for one in segments if one < count_all_segments(cut)}
         coverage = renew_coverage(coverage, held, micros, f"run{number}")
         told.update(dict.fromkeys(held, (micros, f"run{number}")))
     return coverage, told
@@ -56,16 +56,16 @@ def test_coverage_tells_of_each_segment_the_last_run_that_compared_it(
     assert found == told
     assert sum(one.high - one.low for one in coverage.stretches) == len(told)
     old = measure_age(coverage)
-    assert (old.segments, old.never) == (list_segments(cut), list_segments(cut) - len(told))
+    assert (old.segments, old.never) == (count_all_segments(cut), count_all_segments(cut) - len(told))
     assert old.oldest_micros == min((micros for micros, _ in told.values()), default=None)
-    assert parse(write_coverage_document("t", coverage)) == coverage
+    assert parse(build_coverage_document("t", coverage)) == coverage
 
 
 @given(CUTS, RUNS, st.integers(0, 60), st.integers(0, 61))
 def test_coverage_after_a_range_is_that_after_its_segments(
     cut: Segmentation, runs: list[tuple[set[int], int]], low: int, high: int
 ) -> None:
-    coverage, total = after(cut, runs)[0], list_segments(cut)
+    coverage, total = after(cut, runs)[0], count_all_segments(cut)
 
     for segments in (range(total), range(min(low, total), min(high, total))):
         assert renew_coverage(coverage, segments, 7, "last") == renew_coverage(coverage, [*segments], 7, "last")
@@ -77,16 +77,16 @@ def test_next_segments_are_those_never_compared_and_then_the_oldest(
 ) -> None:
     coverage, told = after(cut, runs)
 
-    order = order_by_age(coverage, list_segments(cut))
+    order = order_by_age(coverage, count_all_segments(cut))
 
-    assert sorted(order) == list(range(list_segments(cut)))
+    assert sorted(order) == list(range(count_all_segments(cut)))
     ages = [told.get(segment, (-1, ""))[0] for segment in order]
     assert ages == sorted(ages)
 
 
 @given(CUTS, st.integers(1, 10))
 def test_sweeps_that_reach_a_few_segments_each_reach_all_in_turn(cut: Segmentation, reach: int) -> None:
-    coverage, total = empty(cut), list_segments(cut)
+    coverage, total = empty(cut), count_all_segments(cut)
 
     for number in range(-(-total // reach)):
         coverage = renew_coverage(coverage, order_by_age(coverage, total)[:reach], number, f"run{number}")

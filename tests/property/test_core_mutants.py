@@ -117,7 +117,7 @@ MUTANTS = {
         test_apply_again.test_plan_that_was_undone_is_refused,
     ),
     "word kept though rows were not written": Mutant(
-        commits._accept_lineage,
+        commits._accept_into_checkpoint,
         (("if words and not whole:", "if False:"), ("whole = ", "whole = True or "),),
         test_standing.test_word_for_another_filter_is_taken_over_with_the_deletes_and_for_another_history_with_everything,
     ),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan.plan import Plan, Requirement, parse
-from hudi_reconcile.core.plan.steps import write_plan_document
+from hudi_reconcile.core.plan.steps import build_plan_document
 from hudi_reconcile.core.result_parts import Guard
 
 text = st.text(max_size=8)
@@ -27,7 +27,7 @@ plans = st.builds(
 
 
 def written(plan: Plan) -> str:
-    return json.dumps(write_plan_document(plan, created_utc="then", expires_utc="later"), ensure_ascii=True)
+    return json.dumps(build_plan_document(plan, created_utc="then", expires_utc="later"), ensure_ascii=True)
 
 
 @settings(max_examples=40)

@@ -16,11 +16,11 @@ from hudi_reconcile.core.sweep.segments import (
     KeyRange,
     RangeSegments,
     SegmentSet,
+    build_segmentation_document,
     choose,
     merge_ranges,
     parse,
     spread,
-    write_segmentation,
 )
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
@@ -125,7 +125,7 @@ def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wante
 
 @given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))
 def test_segmentation_of_a_plan_reads_back_as_it_was(cut: RangeSegments | HashSegments) -> None:
-    assert parse(write_segmentation(cut)) == cut
+    assert parse(build_segmentation_document(cut)) == cut
 
 
 @given(cuts(), st.sets(st.integers(0, 40)), st.lists(keys, max_size=8))

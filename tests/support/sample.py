@@ -21,7 +21,7 @@ from hudi_reconcile.app.demo import CONFIG
 from hudi_reconcile.app.host import NAME, find_actor
 from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.plan.plan import Requirement, parse
-from hudi_reconcile.core.plan.steps import write_plan_document
+from hudi_reconcile.core.plan.steps import build_plan_document
 from hudi_reconcile.demo.postgres import run_postgres
 from hudi_reconcile.demo.shop import make_drift, open_late_order, open_shop
 from hudi_reconcile.evidence.store import Store
@@ -92,7 +92,7 @@ def replanned(text: str, said: Mapping[str, str]) -> tuple[str, Mapping[str, str
     old = parse(found)
     requirements = tuple(Requirement(one.name, neutral(one.expected, said)) for one in old.requirements)
     new = replace(old, lake_path=neutral(old.lake_path, said), requirements=requirements)
-    told = write_plan_document(new, created_utc=found["created_utc"], expires_utc=found["expires_utc"])
+    told = build_plan_document(new, created_utc=found["created_utc"], expires_utc=found["expires_utc"])
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n", {old.plan_id: new.plan_id}
 
 

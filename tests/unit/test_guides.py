@@ -216,7 +216,7 @@ def test_guide_to_a_kind_of_column_names_the_files_that_know_the_kind_and_no_oth
 KIND_ASK = """
 import json
 from dataclasses import replace
-from hudi_reconcile.compare.findings import render_kind
+from hudi_reconcile.compare.findings import write_kind
 from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.config.rules_load import parse_rules
 from hudi_reconcile.core.sweep.drift import Facts, choose_repair, classify
@@ -239,7 +239,7 @@ print(json.dumps({
     "kinds": [classify(facts), classify(replace(facts, source_micros=1))],
     "repair": choose_repair(classify(facts)),
     "counted": list(table["findings"]),
-    "rendered": render_kind(None),
+    "rendered": write_kind(None),
     "rules": [problems("unmarked"), problems("unmaked")],
     "page": render_report({**story.run, "tables": [table]}, story.kept),
 }))

@@ -15,20 +15,20 @@ from hudi_reconcile.app.connections import build_reader, open_engine_for_doctor,
 from hudi_reconcile.app.doctor.catalog import check_catalog
 from hudi_reconcile.app.doctor.lake import (
     check_folder,
+    check_folder_mode,
     check_lake,
+    check_lock,
     check_writers,
     find_local_path,
-    lock_check,
-    open_folder_check,
 )
 from hudi_reconcile.app.doctor.server import (
     Check,
+    build_failed_check,
     check_jars,
     check_names,
     check_rows,
     check_server,
     check_table,
-    fail_check,
 )
 from hudi_reconcile.app.jobs import build_job, build_table_request, refuse_not_built
 from hudi_reconcile.app.rules import load_rule_sets
@@ -68,7 +68,7 @@ def checks(
         config = load_config(config_path, environ, overlay=overlay)
     except ReconcileError as error:
         yield _jars(SessionRequest(), environ)
-        yield fail_check("config", error)
+        yield build_failed_check("config", error)
         return
     tables = config.choose(choice)
     yield from (Check(one.key, "warn", one.sentence, one.fix) for one in list_trust(config))
@@ -91,7 +91,7 @@ def _cluster(config: Config, tables: tuple[TableConfig, ...], environ: Environme
             for table in tables:
                 yield from _view(session, table)
     except ReconcileError as error:
-        yield fail_check("spark.master", error)
+        yield build_failed_check("spark.master", error)
 
 
 def check_executors(found: Executors) -> Iterator[Check]:
@@ -124,11 +124,11 @@ def _view(session: Session, table: TableConfig) -> Iterator[Check]:
 def _folder_modes(config: Config, environ: Environment) -> Iterator[Check]:
     """Who may look into folders where rows lie, or pass through. Our own scratch folders are of mode 0700."""
     reports, mode = config.reports, config.reports_mode
-    yield from open_folder_check("reports mode", reports, mode, f"chmod {mode:04o} {shlex.quote(str(reports))}")
+    yield from check_folder_mode("reports mode", reports, mode, f"chmod {mode:04o} {shlex.quote(str(reports))}")
     places = environ.get("SPARK_LOCAL_DIRS") or config.spark.conf.get("spark.local.dir", "")
     for place in filter(None, places.split(",") if is_local(config.spark.master or "") else ()):
         fix = "name a folder of mode 0700, or none: then the tool makes one for each run"
-        yield from open_folder_check("spark.local.dir", Path(place), OWNERS_MODE, fix)
+        yield from check_folder_mode("spark.local.dir", Path(place), OWNERS_MODE, fix)
 
 
 def _python() -> Check:
@@ -141,7 +141,7 @@ def _java(environ: Environment) -> Check:
     try:
         java = find_java(environ)
     except ReconcileError as error:
-        return fail_check("java", error)
+        return build_failed_check("java", error)
     return Check("java", "ok", f"Java {java.major} from {java.origin}")
 
 
@@ -149,7 +149,7 @@ def _jars(request: SessionRequest, environ: Environment) -> Check:
     try:
         found = list_jars(request.jars, request.conf, environ)
     except ReconcileError as error:
-        return fail_check("jars", error)
+        return build_failed_check("jars", error)
     return check_jars([str(jar.coordinate) for jar in found if jar.path is None], len(found))
 
 
@@ -158,7 +158,7 @@ def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iter
         refuse_not_built(config, tables)
         load_rule_sets(tables)
     except ReconcileError as error:
-        yield fail_check("config", error)
+        yield build_failed_check("config", error)
     else:
         yield Check("config", "ok", f"{path}, tables {', '.join(table.name for table in tables)}")
     secret = config.source.password
@@ -173,12 +173,12 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
     try:
         password = "" if secret is None else secret.reveal(environ, build_reader(config, environ))
     except ReconcileError as error:
-        yield fail_check("password", error)
+        yield build_failed_check("password", error)
     else:
         yield from _source(config, password, tables, described, environ)
     for table in tables:
         yield from check_lake(build_job(table, "doctor"), described.get(table.name), partial(_origin, config, environ))
-        yield from lock_check(table.name, build_job(table, "doctor").lake.path, table.lake.options, config.jars.paths)
+        yield from check_lock(table.name, build_job(table, "doctor").lake.path, table.lake.options, config.jars.paths)
         yield from check_writers(build_job(table, "doctor"))
         yield from check_catalog(table.name, table.lake.options, config.spark.conf, config.jars.paths)
 
@@ -203,7 +203,7 @@ def _source(
             for table in tables:
                 yield from _source_table(engine, table, described, zone=config.source.time_zone)
     except ReconcileError as error:
-        yield fail_check("source", error)
+        yield build_failed_check("source", error)
 
 
 def _source_table(
@@ -213,13 +213,15 @@ def _source_table(
     try:
         facts = engine.table_facts(request)
     except ReconcileError as error:
-        yield fail_check(f"{table.name}: source", error)
+        yield build_failed_check(f"{table.name}: source", error)
         return
     described[table.name] = facts.table
     yield from check_table(table.name, facts, request, engine.dialect)
     folder = find_local_path(build_job(table, "doctor").lake.path)
-    is_new = folder is not None and not (folder / ".hoodie").exists()
+    is_new = folder is not None and not (folder / ".hoodie" / "hoodie.properties").is_file()
+    rules = None
     with suppress(ReconcileError):  # said by the checks of the config
-        yield from check_names(table, facts.table, load_rule_sets((table,)).get(table.name), is_new=is_new)
+        rules = load_rule_sets((table,)).get(table.name)
+    yield from check_names(table, facts.table, rules, is_new=is_new)
     if facts.can_read:
         yield from check_rows(engine, table, facts.table, zone=zone)

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from zipfile import BadZipFile, ZipFile
 
-from hudi_reconcile.app.doctor.server import Check, fail_check
+from hudi_reconcile.app.doctor.server import Check, build_failed_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
@@ -49,7 +49,7 @@ def check_folder(name: str, folder: Path) -> Check:
     return Check(name, "ok", f"{folder} {'can be written' if there == folder else 'can be made'}")
 
 
-def open_folder_check(name: str, folder: Path, mode: int, fix: str) -> Iterator[Check]:
+def check_folder_mode(name: str, folder: Path, mode: int, fix: str) -> Iterator[Check]:
     """A warning where a folder lets in more people than this mode; nothing where it is not there."""
     found = stat.S_IMODE(folder.stat().st_mode) if folder.is_dir() else mode
     if found & _RIGHTS & ~mode:
@@ -80,7 +80,7 @@ def check_lake(job: TableJob, source: SourceTable | None, origin: Callable[[str]
         if source is not None:
             refuse_mismatch(job, source, table)
     except ReconcileError as error:
-        yield fail_check(name, error)
+        yield build_failed_check(name, error)
         return
     if table.owned:
         yield Check(name, "ok", f"{folder} is a {table.type} table of ours")
@@ -88,7 +88,7 @@ def check_lake(job: TableJob, source: SourceTable | None, origin: Callable[[str]
     yield from _foreign_checks(job, source, table, origin)
 
 
-def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[Path]) -> Iterator[Check]:
+def check_lock(name: str, path: str, options: Mapping[str, str], jars: Sequence[Path]) -> Iterator[Check]:
     """How writers are kept apart on a lake path that is not local; nothing for a local one. `jars` are those of the config."""
     if find_local_path(path) is not None:
         return
@@ -96,7 +96,7 @@ def lock_check(name: str, path: str, options: Mapping[str, str], jars: Sequence[
     try:
         way = choose_lock(path, options, has_client=hold_classes(jars, list_client_classes(path)))
     except ReconcileError as error:
-        yield fail_check(check, error)
+        yield build_failed_check(check, error)
         return
     lease = (
         "" if way.is_lease_exclusive else f"; {_LEASES.get(read_scheme(path), 'the lease only names the holder there')}"

@@ -21,7 +21,7 @@ from hudi_reconcile.lake.schema import find_names_fault
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.stages.comparison import refuse_masked_key, refuse_tolerance
-from hudi_reconcile.stages.pull.start import note_zone, sign_notes
+from hudi_reconcile.stages.pull.start import note_signs, note_zone
 from hudi_reconcile.stages.watermark import choose_watermark
 
 _VERIFY = "verify the server: ?sslmode=verify-full in source.url, over jdbc: the driver's own setting (docs/jdbc.md)"
@@ -38,7 +38,7 @@ class Check:
     fix: str = ""
 
 
-def fail_check(name: str, error: ReconcileError) -> Check:
+def build_failed_check(name: str, error: ReconcileError) -> Check:
     """A precondition that ended in a named error."""
     return Check(name, "fail", "; ".join(error.message.splitlines()), error.fix)
 
@@ -116,8 +116,8 @@ def check_table(name: str, facts: TableFacts, request: TableRequest, dialect: Di
 def check_names(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
     """Names: columns that the lake cannot hold, and masks and rules that name a column which the source does not have.
 
-    Where no lake table exists yet these fail, as the pull that makes it would. An existing table may have names of its own, and
-    may still have a column that the source lost: then they are warnings.
+    Where this machine shows that no lake table is there yet these fail, as the pull that makes it would. A table may have names
+    of its own, and may still have a column that the source lost: then, and where a store is not asked, they are warnings.
     """
     status: Status = "fail" if is_new else "warn"
     fault = find_names_fault([column.lake_name for column in found.columns])
@@ -151,7 +151,7 @@ def _settings_checks(table: TableConfig, found: SourceTable) -> Iterator[Check]:
         try:
             refuse(job, found)
         except UsageError as error:
-            yield fail_check(f"{table.name}: {what}", error)
+            yield build_failed_check(f"{table.name}: {what}", error)
 
 
 def is_hudis(name: str) -> bool:
@@ -260,14 +260,14 @@ def check_rows(engine: Engine, table: TableConfig, found: SourceTable, *, zone: 
         source = TableSource(engine, request, None, zone=zone)
         source.describe()  # from here on the filter's tables have their schemas
         moment = engine.moment()
-        now = watermark.read_clock(moment, source.zone_offset_micros)
+        now = watermark.convert_clock(moment, source.zone_offset_micros)
         signs = source.count_signs(found, watermark.order, reached=None, now=now)
     except ReconcileError as error:
-        yield fail_check(name, error)
+        yield build_failed_check(name, error)
         return
     fix = f"after pulls: hudi-reconcile sweep -t {table.name}"
     # Index and sequence have their own lines.
-    for note in sign_notes(watermark, replace(signs, is_indexed=None, id_cache=1)):
+    for note in note_signs(watermark, replace(signs, is_indexed=None, id_cache=1)):
         yield Check(name, "warn", note, fix)
     for note in note_zone(watermark, signs, None, moment, source.zone_offset_micros):
         yield Check(f"{table.name}: time zone", "warn", note, "set source.time_zone to the zone that the writers keep")

@@ -216,7 +216,7 @@ def open_room(settings: Settings, *, key_file: Path | None = None) -> Room:
     from hudi_reconcile.app.archive import Room  # noqa: PLC0415 - keeps the work rooms out of --help
 
     config = _find_config(settings)
-    return Room.of(_DEFAULT_REPORTS if config is None else config.reports).add_keys(config, key_file)
+    return Room.of(_DEFAULT_REPORTS if config is None else config.reports).choose_keys(config, key_file)
 
 
 def complain_of_killed(room: Room) -> Room:

@@ -25,7 +25,7 @@ from hudi_reconcile.config.show import FILES
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_queries import add_config
-from hudi_reconcile.core.source.proposal import describe_proposals, write_proposals
+from hudi_reconcile.core.source.proposal import build_proposals_document, describe_proposals
 from hudi_reconcile.report.words.verdict import trust_lines
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _init_from_database(
     written = write_new(folder, files)
     if output_format == "json":
         files_written = {"files": [str(path) for path in written], "notes": list(proposed.notes)}
-        emit_json({**head("init", Outcome.CLEAN), **files_written, **write_proposals(proposed.tables)})
+        emit_json({**head("init", Outcome.CLEAN), **files_written, **build_proposals_document(proposed.tables)})
         return Outcome.CLEAN
     emit("\n".join((*(f"wrote {path}" for path in written), *describe_proposals(proposed.tables))))
     emit(f"next: read {written[0]}, then hudi-reconcile -c {written[0]} doctor")

@@ -95,7 +95,7 @@ def pull(
     call = (
         choose_call(settings, choice, jobs, ("--full",) * full)
         if props is None
-        else _call_of_props(settings, props, choice, source_limit)
+        else _call_of_props(settings, props, choice, source_limit, full=full)
     )
     if dry_run:
         from hudi_reconcile.app.dry_runs import plan_pull  # noqa: PLC0415 - as above
@@ -231,7 +231,9 @@ def choose_call(settings: Settings, choice: TableChoice, jobs: int = 1, options:
     return Call(config, str(settings.config_path), chosen, jobs=jobs, choice=choice.arguments, options=again)
 
 
-def _call_of_props(settings: Settings, props: Path, choice: TableChoice, source_limit: int | None) -> Call:
+def _call_of_props(
+    settings: Settings, props: Path, choice: TableChoice, source_limit: int | None, *, full: bool
+) -> Call:
     if settings.config_path != DEFAULT_CONFIG:
         raise UsageError("--props stands in for a config, so -c has no meaning", fix="give one of the two")
     if not settings.is_plain:
@@ -240,7 +242,7 @@ def _call_of_props(settings: Settings, props: Path, choice: TableChoice, source_
         raise UsageError("--props names one table, so --tag and --exclude have no meaning", fix="leave them out")
     from hudi_reconcile.app.setup import build_props_call  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, notes = build_props_call(props, Path.cwd() / "reports", choice.patterns, source_limit)
+    call, notes = build_props_call(props, Path.cwd() / "reports", choice.patterns, source_limit, full=full)
     for note in notes:
         complain(f"note: {note}")
     return call

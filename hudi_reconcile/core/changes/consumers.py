@@ -138,7 +138,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def write_position(position: ConsumerPosition) -> str:
+def format_position(position: ConsumerPosition) -> str:
     """Canonical JSON of a position."""
     found = {
         "consumer": position.consumer,
@@ -151,7 +151,7 @@ def write_position(position: ConsumerPosition) -> str:
 
 
 def parse_position(text: str, consumer: str, path: str) -> ConsumerPosition:
-    """The consumer's position that `write_position` wrote.
+    """The consumer's position that `format_position` wrote.
 
     Raises LakeError for any other text, and for another consumer's position: a guess would lose changes, its or the other's.
     """

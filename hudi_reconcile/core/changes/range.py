@@ -290,7 +290,7 @@ class LoggedCommit:
     has_log: bool
 
 
-def count_logged_commits(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
+def list_log_counts(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
     """What is to be found of each commit; None where the log cannot tell it.
 
     `writes` are all of the table that its timeline still holds: a file holds the rows of the one that it was made from, but
@@ -304,7 +304,7 @@ def count_logged_commits(commits: Sequence[Commit], writes: Sequence[Commit]) ->
     }
     if not commits or not all(_is_told(file, held) for one in commits for file in one.files):
         return None
-    return tuple(_count_logged(n, one) for n, one in enumerate(commits))
+    return tuple(_sum_log_counts(n, one) for n, one in enumerate(commits))
 
 
 def is_shorter(log: Sequence[LoggedCommit], commits: Sequence[Commit], *, latest_only: bool) -> bool:
@@ -340,7 +340,7 @@ def _is_told(file: WrittenFile, held: Mapping[tuple[FileGroup, str], int]) -> bo
     return file.has_log and earlier is not None and counts.rows == earlier + counts.inserted_rows - counts.deleted_rows
 
 
-def _count_logged(n: int, commit: Commit) -> LoggedCommit:
+def _sum_log_counts(n: int, commit: Commit) -> LoggedCommit:
     counts = [file.counts for file in commit.files if file.counts is not None]
     return LoggedCommit(
         n,

@@ -98,17 +98,17 @@ WRITTEN = "written"  # by this commit, or by one before it of the same plan and 
 LEFT = "left"  # for the second of two commits
 
 
-def write_counts(counts: Mapping[str, int]) -> str:
+def format_counts(counts: Mapping[str, int]) -> str:
     """Canonical JSON, without what is none.
 
-    >>> write_counts({"written": 2, "moved": 1, "held": 0})
+    >>> format_counts({"written": 2, "moved": 1, "held": 0})
     '{"moved":1,"written":2}'
     """
     return json.dumps({name: rows for name, rows in counts.items() if rows}, sort_keys=True, separators=(",", ":"))
 
 
 def parse_counts(text: str) -> Mapping[str, int]:
-    """The counts that `write_counts` wrote. Raises LakeError for any other text."""
+    """The counts that `format_counts` wrote. Raises LakeError for any other text."""
     try:
         found = parse_json(text)
     except ValueError as error:

@@ -112,7 +112,7 @@ def refuse_future(plan: Plan, now_micros: int) -> None:
         )
 
 
-def require_part(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
+def build_part_requirements(part: str | None, partitions: tuple[str, ...]) -> tuple[Requirement, ...]:
     """What a plan of a part of a table says of it."""
     named = (Requirement(PARTITIONS, json.dumps(list(partitions), ensure_ascii=False)),) if partitions else ()
     return () if part is None else (Requirement(PART, part), *named)

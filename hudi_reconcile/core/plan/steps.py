@@ -67,7 +67,7 @@ def list_steps(plan: Plan) -> tuple[Step, ...]:
     return tuple(Step(name, texts[name]) for name in StepName if name not in left_out)
 
 
-def write_plan_document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any]:
+def build_plan_document(plan: Plan, *, created_utc: str, expires_utc: str) -> dict[str, Any]:
     """`plan.json`."""
     return {
         "version": VERSION,

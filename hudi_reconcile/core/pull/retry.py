@@ -42,7 +42,7 @@ class Passing(StrEnum):
     STAYS = "stays"
 
 
-def limit_tries(passing: Passing) -> int:
+def count_tries(passing: Passing) -> int:
     """How often such a work is tried. A statement that ran into its time limit twice will again."""
     return {Passing.BROKEN: ROUNDS, Passing.CUT: 2, Passing.STAYS: 1}[passing]
 

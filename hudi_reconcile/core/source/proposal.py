@@ -164,7 +164,7 @@ def name_tables(titles: Sequence[str], legal: Mapping[str, str]) -> tuple[str, .
     return tuple(found)
 
 
-def write_proposals(proposals: Sequence[TableProposal]) -> dict[str, object]:
+def build_proposals_document(proposals: Sequence[TableProposal]) -> dict[str, object]:
     """The proposals for programs: `tables` that stand in the config, `left_out` with the reason."""
     return {
         "tables": [_entry(one) for one in proposals if not one.hindrance],

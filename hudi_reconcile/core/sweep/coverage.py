@@ -11,9 +11,8 @@ from typing import Any
 
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, build_segmentation_document
 from hudi_reconcile.core.sweep.segments import parse as parse_cut
-from hudi_reconcile.core.sweep.segments import write_segmentation as cut_document
 from hudi_reconcile.core.tables.partitions import PartitionRows
 
 VERSION = 1
@@ -52,7 +51,7 @@ class Age:
     oldest_micros: int | None
 
 
-def list_segments(cut: Segmentation) -> int:
+def count_all_segments(cut: Segmentation) -> int:
     """How many segments there are, the one of NULL keys included."""
     return cut.count + 1 if isinstance(cut, RangeSegments) else cut.count
 
@@ -87,18 +86,18 @@ def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, r
 
 def measure_age(coverage: Coverage) -> Age:
     """How old it is."""
-    segments = list_segments(coverage.cut)
+    segments = count_all_segments(coverage.cut)
     known = sum(one.high - one.low for one in coverage.stretches)
     return Age(segments, segments - known, min((one.compared_micros for one in coverage.stretches), default=None))
 
 
-def write_coverage_document(table: str, coverage: Coverage) -> dict[str, Any]:
+def build_coverage_document(table: str, coverage: Coverage) -> dict[str, Any]:
     """`coverage.json`."""
     return {
         "version": VERSION,
         "table": table,
         "subject": coverage.subject,
-        "segmentation": cut_document(coverage.cut),
+        "segmentation": build_segmentation_document(coverage.cut),
         "wanted": coverage.wanted,
         "stretches": [
             {"low": one.low, "high": one.high, "compared_micros": one.compared_micros, "run_id": one.run_id}
@@ -124,7 +123,7 @@ def parse(found: Mapping[str, Any]) -> Coverage:
     ):
         raise ValueError("a field of coverage.json is odd")
     edges = [edge for one in stretches for edge in (one.low, one.high)]
-    if edges != sorted(edges) or any(not 0 <= edge <= list_segments(cut) for edge in edges):
+    if edges != sorted(edges) or any(not 0 <= edge <= count_all_segments(cut) for edge in edges):
         raise ValueError("coverage.json lists a segment twice, or one that does not exist")
     return coverage
 

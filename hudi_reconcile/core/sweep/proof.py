@@ -14,9 +14,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from hudi_reconcile.core.sweep.coverage import Coverage, list_segments, order_by_age, renew_coverage
+from hudi_reconcile.core.sweep.coverage import (
+    Coverage,
+    build_coverage_document,
+    count_all_segments,
+    order_by_age,
+    renew_coverage,
+)
 from hudi_reconcile.core.sweep.coverage import parse as parse_coverage
-from hudi_reconcile.core.sweep.coverage import write_coverage_document as coverage_document
 from hudi_reconcile.core.sweep.segments import SegmentSet
 
 VERSION = 1
@@ -120,7 +125,7 @@ def take_turns(proof: ContentProof, versions: Iterable[SegmentVersions], rotatio
 
     Due are those compared longest ago, one in `rotation` of all, and those compared `rotation` days ago or longer.
     """
-    segments, proven = list_segments(proof.coverage.cut), proof.list_proven()
+    segments, proven = count_all_segments(proof.coverage.cut), proof.list_proven()
     now = {one.segment: (one.rows, one.digest) for one in versions}
     changed = [one for one in proven if now.get(one, (0, 0)) != _versions(proof.entries.get(one, NO_ROWS))]
     order = order_by_age(proof.coverage, segments)
@@ -168,7 +173,7 @@ def wrap_digest(total: int) -> int:
     return total % _BITS
 
 
-def write_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
+def build_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
     """`proof.json`. One list a field: there are thousands of segments."""
     order = sorted(proof.entries)
     entries = [proof.entries[one] for one in order]
@@ -178,7 +183,7 @@ def write_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
         "run_id": proof.run_id,
         "standing": dict(proof.standing.facts),
         "transactions": proof.standing.transactions,
-        "coverage": coverage_document(table, proof.coverage),
+        "coverage": build_coverage_document(table, proof.coverage),
         "open": list(proof.open_segments.ids),
         "segments": order,
         "rows": [one.rows for one in entries],

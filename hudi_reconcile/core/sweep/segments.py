@@ -138,7 +138,7 @@ def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:
     return tuple(found)
 
 
-def write_segmentation(segmentation: Segmentation) -> dict[str, Any]:
+def build_segmentation_document(segmentation: Segmentation) -> dict[str, Any]:
     """A segmentation as it stands in a plan."""
     if isinstance(segmentation, RangeSegments):
         return {

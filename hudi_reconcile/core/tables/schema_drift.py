@@ -73,15 +73,13 @@ def list_changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, .
     kept = [column for column in extra if column.name in columns.dropped]
     extra = [column for column in extra if column.name not in columns.dropped]
     if len(missing) == len(extra) == 1 and is_comparable(missing[0].kind, extra[0].type):
-        found.append(_describe_renamed(missing.pop(), extra.pop()))
+        found.append(_build_renamed(missing.pop(), extra.pop()))
     found += [_missing(column, known) for column in missing]
     found += [_extra(column, columns.lake, known) for column in extra]
-    found += [_describe_kept(column) for column in kept]
+    found += [_build_kept(column) for column in kept]
     for column in columns.source.columns:
         if column.lake_name in lake_types and column.name not in columns.exclude:
-            found += _describe_altered(
-                column, columns, known, lake_types[column.lake_name], compared=column.name in met
-            )
+            found += _build_altered(column, columns, known, lake_types[column.lake_name], compared=column.name in met)
     return tuple(_keep_earlier_words(change, known.changes) for change in found)
 
 
@@ -95,7 +93,7 @@ def _keep_earlier_words(change: SchemaChange, earlier: tuple[SchemaChange, ...])
     return change
 
 
-def _describe_renamed(column: Column, was: LakeColumn) -> SchemaChange:
+def _build_renamed(column: Column, was: LakeColumn) -> SchemaChange:
     fix = f"if they are one column: compare: {{rename: {{{_yaml(column.name)}: {_yaml(was.name)}}}}}"
     return SchemaChange(
         "renamed", "source", column.name, column.declared, was.type, None, compared=False, fix=fix, lake_column=was.name
@@ -121,14 +119,14 @@ def _extra(column: LakeColumn, lake: LakeTable, known: KnownColumns) -> SchemaCh
     return SchemaChange("added", "lake", name, None, column.type, None, compared=False, fix=fix, lake_column=name)
 
 
-def _describe_kept(column: LakeColumn) -> SchemaChange:
+def _build_kept(column: LakeColumn) -> SchemaChange:
     fix = "nothing to do: the source has it no more; rows written since then hold NULL"
     return SchemaChange(
         "dropped", "source", column.name, None, column.type, None, compared=False, fix=fix, lake_column=column.name
     )
 
 
-def _describe_altered(
+def _build_altered(
     column: Column, columns: Columns, known: KnownColumns, lake_type: str, *, compared: bool
 ) -> Iterator[SchemaChange]:
     lake_was = known.lake.get(column.lake_name, lake_type)

@@ -100,8 +100,8 @@ def evolve(
     gone = list_lake_only(source, lake, exclude=frozenset(), partition_by=partition_by)
     refused += _gone_amiss(gone, new, lake, past, exclude)
     refused += _unfit(new, held, partition_by)
-    changes += [_describe_added(column) for column in new]
-    changes += [_describe_dropped(column) for column in gone if column.name not in past.dropped]
+    changes += [_build_added(column) for column in new]
+    changes += [_build_dropped(column) for column in gone if column.name not in past.dropped]
     kept = tuple(replace(column, type=types.get(column.name, column.type)) for column in lake.columns)
     added = tuple(LakeColumn(column.lake_name, choose_stored_type(column)) for column in new)
     return Evolution((*kept, *added), gone, tuple(changes), tuple(refused))
@@ -147,7 +147,7 @@ def _follow(column: Column, held: LakeColumn, lake: LakeTable) -> SchemaChange |
     )  # fmt: skip
 
 
-def _describe_added(column: Column) -> SchemaChange:
+def _build_added(column: Column) -> SchemaChange:
     return SchemaChange(
         "added", "source", column.name, column.declared, choose_stored_type(column), None,
         compared=True, fix="where the source filled old rows: hudi-reconcile sweep, then apply; or pull --full",
@@ -155,7 +155,7 @@ def _describe_added(column: Column) -> SchemaChange:
     )  # fmt: skip
 
 
-def _describe_dropped(column: LakeColumn) -> SchemaChange:
+def _build_dropped(column: LakeColumn) -> SchemaChange:
     return SchemaChange(
         "dropped", "source", column.name, None, column.type, None,
         compared=False, fix="nothing to do: the lake keeps it, NULL in rows written since", lake_column=column.name,

@@ -202,6 +202,11 @@ class SourceTable:
         """What a read of rows brings, in order: the columns, then the version where there is one."""
         return self.columns if self.version is None else (*self.columns, self.version)
 
+    @property
+    def columns_by_name(self) -> dict[str, Column]:
+        """The same by their names."""
+        return {column.name: column for column in self.read_columns}
+
     def column(self, name: str) -> Column:
         """The column of that name. Raises KeyError where there is none."""
         for column in self.read_columns:
@@ -291,14 +296,14 @@ def reckon_as_of(
     return clock_micros if replayed_micros is None else min(clock_micros, replayed_micros)
 
 
-_ROWS_PER_PART = 5_000
+_ROWS_PER_PART = 500
 
 
 def count_parts(rows: int) -> int:
     """How many parts this many materialised rows need: each part costs every job over them milliseconds, whatever it holds.
 
     >>> count_parts(0), count_parts(6), count_parts(10_000)
-    (1, 1, 2)
+    (1, 1, 20)
     """
     return max(1, -(-rows // _ROWS_PER_PART))
 

@@ -46,7 +46,7 @@ class KeyBuckets:
         return f"mod({number}, {divisor})"
 
     def write_null_test(self, value: str) -> str:
-        """NULL."""
+        """True where the value is NULL, as SQL."""
         return f"{value} is null"
 
 

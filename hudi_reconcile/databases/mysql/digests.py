@@ -129,7 +129,7 @@ def remainder(number: str, divisor: int) -> str:
 
 
 def write_null_test(value: str) -> str:
-    """NULL."""
+    """True where the value is NULL, as SQL."""
     return f"{value} is null"
 
 

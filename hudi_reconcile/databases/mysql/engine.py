@@ -60,7 +60,7 @@ class MysqlEngine(ServerEngine):
     def __init__(self, connection: Connection) -> None:
         arguments = session.control_arguments(connection)
         how: Any = {"begin": dialect.begin(connection.statement_timeout_seconds), "connect": session.login}
-        how |= {"named": _name_error, "cancel": _cancel_statements}
+        how |= {"named": _translate_error, "cancel": _cancel_statements}
         super().__init__(connection, ControlPlane(connection, "mysql+pymysql", arguments, **how))
 
     @property
@@ -306,17 +306,17 @@ def _cancel_statements(engine: Engine, busy: Sequence[Any]) -> None:
                 own.cursor().execute(f"kill query {opened.thread_id():d}")
 
 
-def _name_error(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
+def _translate_error(error: DBAPIError, connection: Connection) -> SourceError | UsageError:
     code, reason = (*getattr(error.orig, "args", ()), None, None)[:2]
     if code in _REFUSED:
-        return control.password_error(connection)
+        return control.build_password_error(connection)
     if code in _UNREACHABLE or not isinstance(code, int):
-        return control.unreachable_error(connection, str(reason or type(error.orig).__name__))
+        return control.build_unreachable_error(connection, str(reason or type(error.orig).__name__))
     if code == 1049:  # noqa: PLR2004 - the server's number
-        return control.missing_database_error(connection)
+        return control.build_missing_database_error(connection)
     if code in _NOT_GRANTED:
         return control.build_grant_error(connection, f"{reason} (error {code})")
     if code in _TIMED_OUT:
-        return control.cancelled_error(connection, f" (error {code})")
+        return control.build_cancelled_error(connection, f" (error {code})")
     shown = f"{reason} " if code in _TELLING else ""
     return SourceError(f"{connection.place}: {shown}(error {code})", fix="run: hudi-reconcile doctor")

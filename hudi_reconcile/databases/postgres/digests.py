@@ -82,7 +82,7 @@ def remainder(number: str, divisor: int) -> str:
 
 
 def write_null_test(value: str) -> str:
-    """NULL itself: `is null` is true of a composite value whose fields are all NULL, too."""
+    """True where the value is NULL itself: `is null` is true of a composite value whose fields are all NULL, too."""
     return f"{value} is not distinct from null"
 
 

@@ -281,19 +281,19 @@ def error_of_sqlstate(error: BaseException | None, connection: Connection) -> So
     state = getattr(error, "sqlstate", None)
     reason = next(filter(None, map(str.strip, str(error).splitlines())), type(error).__name__)
     if state == "28P01" or "password authentication failed" in reason:
-        return control.password_error(connection)
+        return control.build_password_error(connection)
     if is_poolers_refusal(reason):
         return pooler_error(connection.place, reason)
     # psycopg has no SQLSTATE of a connection that did not come about.
     if state == "3D000" or f'database "{connection.database}" does not exist' in reason:
-        return control.missing_database_error(connection)
+        return control.build_missing_database_error(connection)
     if state is None or state.startswith("08"):
-        return control.unreachable_error(connection, reason)
+        return control.build_unreachable_error(connection, reason)
     if state == "42501":
         hides = "row-level security" in reason
-        return (control.hidden_rows_error if hides else control.build_grant_error)(connection, reason)
+        return (control.build_hidden_rows_error if hides else control.build_grant_error)(connection, reason)
     if state == "57014":
-        return control.cancelled_error(connection, f": {reason}")
+        return control.build_cancelled_error(connection, f": {reason}")
     what = f"{redact_message(reason, state=state)} (SQLSTATE {state})"
     fix = _SCHEMA_FIX if state in _UNKNOWN_NAME_STATES else "run: hudi-reconcile doctor"
     return SourceError(f"{connection.place}: {what}", fix=fix)

@@ -90,7 +90,7 @@ class ChainedFiles:
         return None if rows is None else rows.where(own)
 
     def new_rows(self, shaped: Shape) -> DataFrame | None:
-        """What `shaped` makes of all rows of the file groups that the commits began, with `n`. None as in `touched`."""
+        """What `shaped` makes of all rows of the file groups that the commits began, with `n`. None as in `read_touched`."""
         begun = [chain[0] for chain in self._chains if chain[0].n is not None]
         rows = self._scan_all([one.path for one in begun]) if begun else self._nothing()
         return None if rows is None else shaped(rows, _name()).join(self._files.select("name", "n"), "name")

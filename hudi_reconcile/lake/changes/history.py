@@ -25,9 +25,9 @@ from hudi_reconcile.core.changes.range import (
     FileGroup,
     LoggedCommit,
     Span,
-    count_logged_commits,
     find_cut,
     find_entangled,
+    list_log_counts,
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.tables.values import GENERATED_KEY, LakeTable
@@ -47,7 +47,7 @@ from hudi_reconcile.lake.changes.read_points import (
     read_each,
 )
 from hudi_reconcile.lake.files import Files
-from hudi_reconcile.lake.foreign import OPERATION, has_rows_in_files, has_values_in_path, merges_whole_rows
+from hudi_reconcile.lake.foreign import OPERATION, has_exact_partition, has_exact_rows, merges_whole_rows
 from hudi_reconcile.lake.reads import read_as_of, read_incremental, read_newest
 from hudi_reconcile.lake.schema import cast_to_newest, list_columns
 from hudi_reconcile.lake.table import build_readable_table, has_table
@@ -123,8 +123,8 @@ class HudiHistory:
         """What was gone of the history when this object was made."""
         return find_cut(commits, self._line.find_retained(), self._line.archived_upto())
 
-    def look_anew(self) -> Meanwhile:
-        """Look anew: at what others did to the table since this object was made."""
+    def look_at_others(self) -> Meanwhile:
+        """Look once more: at what others did to the table since this object was made."""
         return Meanwhile(
             Timeline(self._spark, self._path),
             self._path,
@@ -173,7 +173,7 @@ class HudiHistory:
             rows = states.read_touched(self.commits(), keep=keep) if states else None
         return None if rows is None else Frame(rows.select("n", "side", *_ROW))
 
-    def count_commits(self, commits: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
+    def list_log_counts(self, commits: Sequence[Commit]) -> tuple[LoggedCommit, ...] | None:
         """What Hudi's own change log must hold of the commits; None where it cannot tell them all.
 
         Raises UsageError where one of the commits and another wrote one file group at the same time.
@@ -183,7 +183,7 @@ class HudiHistory:
         files = self._chain_files(commits) if told else None
         if files is None or files.has_folder_without_value:
             return None
-        return count_logged_commits(commits, self._writes)
+        return list_log_counts(commits, self._writes)
 
     @contextmanager
     def read_log(self, commits: Sequence[Commit], counted: Sequence[LoggedCommit]) -> Iterator[Frame | None]:
@@ -213,10 +213,10 @@ class HudiHistory:
 
     def _chain_files(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = self._merges_whole_rows and not self._holds_changes and has_rows_in_files(self.table)
+        told = self._merges_whole_rows and not self._holds_changes and has_exact_rows(self.table)
         told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
         chains = link_chains(commits, self._writes) if told and self._is_plain(commits) else None
-        if not chains or not all(has_values_in_path(self.table, one.path) for one in list_versions(chains)):
+        if not chains or not all(has_exact_partition(self.table, one.path) for one in list_versions(chains)):
             return None
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.changes.consumers import ConsumerPosition, parse_position, write_position
+from hudi_reconcile.core.changes.consumers import ConsumerPosition, format_position, parse_position
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Renewal, release_lease, take
 
@@ -51,7 +51,7 @@ class Positions:
 
     def write(self, position: ConsumerPosition) -> None:
         """Store a position in place of the consumer's earlier one."""
-        path, text = self._path(position.consumer), write_position(position)
+        path, text = self._path(position.consumer), format_position(position)
         if not self._files.create(path, text):
             self._files.replace(path, text)
 

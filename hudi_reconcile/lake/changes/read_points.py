@@ -165,12 +165,12 @@ class Meanwhile:
                 fix="run the writers with -Duser.timezone=UTC; later ranges are told once such commits are archived",
             )
         done = self.line.list_completed()
-        ahead = [infer_offset_minutes(*one) for one in self._list_files({done[0], done[-1]}, files)]
+        ahead = [infer_offset_minutes(*one) for one in self._list_write_times({done[0], done[-1]}, files)]
         if any(ahead):
-            check_order(list(self._list_files(done, files)))
+            check_order(list(self._list_write_times(done, files)))
         return max(ahead, key=abs, default=0)
 
-    def _list_files(self, actions: Iterable[TimelineAction], files: Files) -> Iterator[tuple[str, int]]:
+    def _list_write_times(self, actions: Iterable[TimelineAction], files: Files) -> Iterator[tuple[str, int]]:
         """When actions completed, and when their files were written. Of old tables the one is the other."""
         folder = self.line.properties().get("hoodie.timeline.path")
         for one in actions if folder else ():

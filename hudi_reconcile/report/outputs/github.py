@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result_queries import open_drift
+from hudi_reconcile.core.result_queries import find_open_drift
 from hudi_reconcile.report.safe import spell_hidden
 from hudi_reconcile.report.words.advice import advise
 from hudi_reconcile.report.words.rules import list_details, order_rules, select_failed, select_status, select_warned
@@ -19,7 +19,7 @@ _SIGNS = {"pass": "✅", "waived": "⏸️", "fail": "❌", "error": "⚠️"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
 
 
-def write_summary(run: Document) -> str:
+def render_summary(run: Document) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: verdict, what to do next, one table of tables and one of rules."""
     lines = [f"## hudi-reconcile {run['command']}: {run['outcome']}", ""]
     lines += [text for sentence in run.get("trust", ()) for text in (f"⚠️ **Not checked.** {_plain(sentence)}", "")]
@@ -40,7 +40,7 @@ def write_summary(run: Document) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_workflow_commands(run: Document) -> Iterator[str]:
+def render_workflow_commands(run: Document) -> Iterator[str]:
     """Workflow commands, one line each. GitHub reads them from stdout and stderr alike."""
     for table in run["tables"]:
         place = table["provenance"].get("rules")
@@ -54,7 +54,7 @@ def write_workflow_commands(run: Document) -> Iterator[str]:
             yield _command("error", f"{table['name']}: {table['outcome']}", f"{why}\nfix: {fix}" if fix else why)
         if count_drift_rows(table):
             found = ", ".join(f"{kind} {rows}" for kind, rows in table["findings"].items() if rows)
-            is_open = open_drift(table) and table["outcome"] != Outcome.CORRECTED.value
+            is_open = find_open_drift(table) and table["outcome"] != Outcome.CORRECTED.value
             level, what = ("error", "drift") if is_open else ("notice", "corrected drift")
             yield _command(level, f"{table['name']}: {table['outcome']}", f"{what}: {found}")
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result_queries import open_drift
+from hudi_reconcile.core.result_queries import find_open_drift
 from hudi_reconcile.report.safe import spell_hidden
 from hudi_reconcile.report.words.rules import list_details, order_rules
 from hudi_reconcile.report.words.verdict import list_reasons
@@ -28,7 +28,7 @@ class Case:
     text: str = ""
 
 
-def write_junit(run: Document) -> str:
+def render_junit(run: Document) -> str:
     """The XML text. A suite has a failure or an error exactly where the table's outcome is not a good one."""
     root = ET.Element("testsuites", {"name": f"hudi-reconcile {run['command']} {run['run_id']}"})
     for table in run["tables"]:
@@ -46,7 +46,7 @@ def _cases(run: Document, table: Document) -> Iterator[Case]:
 
 def _work_case(run: Document, table: Document, *, explained: bool) -> Case:
     why = "\n".join(f"{why}\nfix: {fix}" if fix else why for why, fix in list_reasons(table))
-    drift, name = open_drift(table), f"{run['command']} {table['name']}"
+    drift, name = find_open_drift(table), f"{run['command']} {table['name']}"
     if table["outcome"] in _GOOD:
         return Case(name, "passed")
     if table["error"] or table["unverified"] or (table["outcome"] == Outcome.UNVERIFIED.value and not explained):

@@ -42,7 +42,7 @@ class Ends:
     zone: str = "UTC"
 
 
-def write_openlineage(run: Document, namespace: str, ends: Mapping[str, Ends]) -> str:
+def render_openlineage(run: Document, namespace: str, ends: Mapping[str, Ends]) -> str:
     """One JSON line an event. `namespace` is that of the jobs; `ends` are by table."""
     events = (event for table in run["tables"] for event in _events(run, table, namespace, ends[table["name"]]))
     return "".join(json.dumps(event, ensure_ascii=True, allow_nan=False) + "\n" for event in events)

@@ -53,7 +53,7 @@ def name_metrics(command: str, config: str) -> str:
     return f"{_PREFIX}_{command.replace(' ', '-')}_{shown}_{sha256(config.encode()).hexdigest()[:8]}.prom"
 
 
-def write_prometheus(run: Document, file: MetricsFile) -> str:
+def render_prometheus(run: Document, file: MetricsFile) -> str:
     """The text of one file; every series carries command and config, so that files of several lie side by side."""
     lines: list[str] = []
     for name, about, samples in _families(run, file.zone):

@@ -13,7 +13,7 @@ Document = Mapping[str, Any]
 _MOST_LETTERS = 3000
 
 
-def write_message(run: Document) -> dict[str, str]:
+def build_message(run: Document) -> dict[str, str]:
     """Verdict, tables and what to do next, as one text."""
     step = advise(run)
     lines = [f"*hudi-reconcile {run['command']}: {run['outcome']}* (exit code {run['exit_code']}, run {run['run_id']})"]

@@ -162,7 +162,7 @@ def _figures(totals: Mapping[str, Any]) -> Iterator[Figure]:
     """What the rule tells of the column, in the order in which it tells it."""
     for name, what in (("sum", "Sum"), ("min", "Least"), ("max", "Greatest")) if totals else ():
         source, lake = _number(totals["source"][name]), _number(totals["lake"][name])
-        apart = "" if source is None or lake is None else _write_signed(difference(source, lake))
+        apart = "" if source is None or lake is None else _write_signed_decimal(difference(source, lake))
         yield Figure(f"{what} of {totals['column']}", _plain(source), _plain(lake), apart)
 
 
@@ -174,7 +174,7 @@ def _plain(number: Decimal | None) -> str:
     return "" if number is None else f"{number:,f}".replace("-", _MINUS)
 
 
-def _write_signed(number: Decimal) -> str:
+def _write_signed_decimal(number: Decimal) -> str:
     return "0" if not number else f"{'+' if number > 0 else ''}{_plain(number)}"
 
 

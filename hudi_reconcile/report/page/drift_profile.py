@@ -136,7 +136,7 @@ def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
     late, silent = FindingKind.LATE_ARRIVING, FindingKind.UPDATED_WITHOUT_WATERMARK
     words[late] = _late(found["lateness"], *words[late])
     happened, cure = words[silent]
-    words[silent] = (f"{happened.removesuffix('.')}{_list_changed(found)}.", cure)
+    words[silent] = (f"{happened.removesuffix('.')}{_describe_changed_columns(found)}.", cure)
     return [
         (f"{kind}: {count_text(findings[kind], 'row')}. {what}", cure)
         for kind, (what, cure) in words.items()
@@ -181,7 +181,7 @@ def _others(late: Document) -> list[str]:
     return said
 
 
-def _list_changed(found: Document) -> str:
+def _describe_changed_columns(found: Document) -> str:
     names = sorted(found["columns"], key=lambda name: (-found["columns"][name], name))[:3]
     return f", in {', '.join(names)}" if names else ""
 

@@ -20,14 +20,14 @@ from markupsafe import Markup, escape
 
 from hudi_reconcile import __version__
 from hudi_reconcile.core.outcome import Outcome, find_gravest
-from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.core.result_queries import count_open_rules
 from hudi_reconcile.report.page.control_totals import write_signed
 from hudi_reconcile.report.page.sections import Kept
 from hudi_reconcile.report.page.trend import Index
 from hudi_reconcile.report.page.view import Number, build_page, list_numbers
 from hudi_reconcile.report.safe import spell_hidden
 from hudi_reconcile.report.words.advice import Advice, advise, write_command_prefix
-from hudi_reconcile.report.words.rules import open_rules_text
+from hudi_reconcile.report.words.rules import describe_open_rules
 from hudi_reconcile.report.words.verdict import (
     choose_tone,
     count_drift_rows,
@@ -187,5 +187,5 @@ def _worst_first(table: Document) -> tuple[int, int, str]:
 def _table(table: Document) -> MailTable:
     ink, ground = COLOURS[choose_tone(table["outcome"])]
     drift = count_drift_rows(table) if was_compared(table) else None
-    rules = open_rules_text(open_rules(table), table["outcome"])
+    rules = describe_open_rules(count_open_rules(table), table["outcome"])
     return MailTable(table["name"], table["outcome"], ink, ground, drift, table["corrections"]["applied"], rules)

@@ -141,7 +141,7 @@ def _watermark(source: Any, lake: Any) -> tuple[ShownColumn, ...]:
 
 Parts = tuple[tuple[str, bool], ...]
 
-# What `visible` spelled out is one character to the eye.
+# What `spell_hidden` spelled out is one character to the eye.
 _CHARACTER = re.compile("⟨[^⟩]{1,8}⟩|.", re.DOTALL)
 # Less alike than this, islands of equal letters say nothing: all of it differs.
 _LEAST_ALIKE = 0.5

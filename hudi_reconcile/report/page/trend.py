@@ -13,8 +13,8 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.core.result_queries import open_rules
-from hudi_reconcile.report.words.rules import open_rules_text
+from hudi_reconcile.core.result_queries import count_open_rules
+from hudi_reconcile.report.words.rules import describe_open_rules
 from hudi_reconcile.report.words.verdict import choose_tone, count_text, describe_coverage
 
 Document = Mapping[str, Any]
@@ -88,7 +88,7 @@ def build_history_line(run: Document) -> dict[str, Any]:
             "coverage": one.get("coverage"),
             "applied_before": one["corrections"].get("applied_before", 0),
             "plan_id": one.get("plan_id"),
-            "open_rules": open_rules(one),
+            "open_rules": count_open_rules(one),
             "pulled_rows": (one.get("pull") or {}).get("rows"),
             "error": (one.get("error") or {}).get("type"),
             "seconds": one["cost"]["seconds"],
@@ -260,7 +260,7 @@ Touch = tuple[Document, Document]
 
 
 def _why(said: Document, point: Point | None, newer: Iterable[Touch]) -> str:
-    rules = open_rules_text(said["open_rules"], said["outcome"])
+    rules = describe_open_rules(said["open_rules"], said["outcome"])
     is_written = point is not None and point.drift and point.written >= point.drift
     # A graver outcome may hide that the verification still found drift.
     is_right = said["outcome"] == Outcome.DRIFT.value and not any(run["command"] == "undo" for run, _ in newer)

@@ -9,7 +9,7 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import NOT_ASKED, STILL_DONE
-from hudi_reconcile.core.result_queries import add_config, is_wholly_corrected, open_drift, write_tool_command
+from hudi_reconcile.core.result_queries import add_config, find_open_drift, is_wholly_corrected, write_tool_command
 from hudi_reconcile.report.words.rules import select_status
 from hudi_reconcile.report.words.verdict import count_text, has_gaps, list_reasons, list_text
 
@@ -37,7 +37,7 @@ def advise(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
         case Outcome.APPROVED:
             runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
             return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
-        case Outcome.DRIFT if not any(map(open_drift, concerned)) and select_status(concerned, "fail"):
+        case Outcome.DRIFT if not any(map(find_open_drift, concerned)) and select_status(concerned, "fail"):
             return _rule_advice(run, concerned)
         case Outcome.DRIFT:
             return _drift_advice(run, [table for table in concerned if not is_wholly_corrected(table)], guards or {})
@@ -145,7 +145,9 @@ def _waits_for_word(table: Document) -> bool:
 def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in list_reasons(table) if fix]
     rest = [
-        one for one in run["tables"] if one["outcome"] == Outcome.DRIFT.value and open_drift(one) and _has_plan(one)
+        one
+        for one in run["tables"]
+        if one["outcome"] == Outcome.DRIFT.value and find_open_drift(one) and _has_plan(one)
     ]
     plan = (f"{write_command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
     look_at = f"look at the plan of {list_text([table['name'] for table in rest])}:" if rest else ""

@@ -70,10 +70,10 @@ def describe_rules(tables: Sequence[Document]) -> str:
     )
 
 
-def open_rules_text(number: int, outcome: str) -> str:
+def describe_open_rules(number: int, outcome: str) -> str:
     """That many rules of a table did not hold; empty for none. Where one could not run, the outcome is no mere `drift`.
 
-    >>> open_rules_text(1, "drift"), open_rules_text(2, "unverified"), open_rules_text(0, "drift")
+    >>> describe_open_rules(1, "drift"), describe_open_rules(2, "unverified"), describe_open_rules(0, "drift")
     ('1 rule failed', '2 rules failed or could not run', '')
     """
     what = "failed" if outcome == Outcome.DRIFT.value else "failed or could not run"

@@ -7,7 +7,7 @@ from typing import Any
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import is_whole_comparison
-from hudi_reconcile.core.result_queries import lacks_catalog, open_drift
+from hudi_reconcile.core.result_queries import find_open_drift, lacks_catalog
 from hudi_reconcile.report.words.rules import describe_rules, list_rule_errors, select_status
 
 Document = Mapping[str, Any]
@@ -73,50 +73,50 @@ def write_verdict(run: Document) -> str:
     concerned = [table for table in run["tables"] if table["outcome"] == outcome.value]
     names = list_text([table["name"] for table in concerned]) if concerned else "the tables"
     if run["command"] == "check":
-        return _tell_of_checked(concerned, names)
+        return _describe_checked(concerned, names)
     rules = f" {told}" if (told := describe_rules(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
-        plain = f"{_plain_verdict(outcome, run, concerned).format(names)}{_tell_of_carried(concerned)}"
-        return f"{plain}{_tell_of_other_endings(run)}{rules}{_tell_of_hidden_rules(run)}"
+        plain = f"{_plain_verdict(outcome, run, concerned).format(names)}{_describe_carried(concerned)}"
+        return f"{plain}{_describe_other_endings(run)}{rules}{_describe_hidden_rules(run)}"
     if outcome is Outcome.CORRECTED:
-        return f"{_tell_of_corrected(concerned, names, run['command'])}{rules}"
+        return f"{_describe_corrected(concerned, names, run['command'])}{rules}"
     if outcome in (Outcome.PULLED, Outcome.APPROVED):
-        return _tell_of_handed_over(concerned, names)
+        return _describe_handed_over(concerned, names)
     if outcome is Outcome.DRIFT:
-        return f"{_tell_of_drift(concerned)}{_rest(concerned)}{rules}"
+        return f"{_describe_drift(concerned)}{_rest(concerned)}{rules}"
     if outcome is Outcome.INCOMPLETE:
-        return f"Corrected in part: {_count_left_over(concerned)} of {names}.{_drift_after_apply(concerned)}"
-    return f"{_tell_of_unverified(run, concerned, names)}{_tell_of_stopped(run)}{rules}{_tell_of_hidden_rules(run)}"
+        return f"Corrected in part: {_describe_applied(concerned)} of {names}.{_drift_after_apply(concerned)}"
+    return f"{_describe_unverified(run, concerned, names)}{_describe_stopped(run)}{rules}{_describe_hidden_rules(run)}"
 
 
-def _tell_of_other_endings(run: Document) -> str:
+def _describe_other_endings(run: Document) -> str:
     """Of tables that ended otherwise than the run: what was compared and differs, and what has no verdict either."""
-    return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_tell_of_stopped(run)}"
+    return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_describe_stopped(run)}"
 
 
 def _known_drift(tables: Sequence[Document]) -> str:
-    found = sum(sum(open_drift(table).values()) for table in tables)
+    found = sum(sum(find_open_drift(table).values()) for table in tables)
     return f" In what was compared, {_differ(found)}." if found else ""
 
 
-def _tell_of_stopped(run: Document) -> str:
+def _describe_stopped(run: Document) -> str:
     names = [one["name"] for one in run["tables"] if one["outcome"] in _STOPPED - {run["outcome"]}]
     return f" Stopped too, for other reasons: {list_text(names)}." if names else ""
 
 
-def _tell_of_unverified(run: Document, tables: Sequence[Document], names: str) -> str:
+def _describe_unverified(run: Document, tables: Sequence[Document], names: str) -> str:
     stale = [table["name"] for table in tables if lacks_catalog(table)]
     if stale:
         others = [table for table in tables if not lacks_catalog(table)]
-        rest = f" {_tell_of_unverified(run, others, list_text([one['name'] for one in others]))}" if others else ""
+        rest = f" {_describe_unverified(run, others, list_text([one['name'] for one in others]))}" if others else ""
         return f"The lake is as this run left it, but the catalog may not show that: {list_text(stale)}.{rest}"
     if run["command"] == "pull":
         return f"Not pulled: {names}."
     if run["command"] == "apply" and all(map(_is_written, tables)):
-        return _tell_of_corrected(tables, names)
+        return _describe_corrected(tables, names)
     others = [table for table in tables if not _has_only_rules_open(table)]
     if tables and not others:
-        return _tell_of_compared(tables)
+        return _describe_compared(tables)
     names = list_text([table["name"] for table in others]) if others else names
     return f"Not verified: this run cannot say whether {names} agree{'s' * (len(others) == 1)}.{_known_drift(run['tables'])}"
 
@@ -133,21 +133,24 @@ def _has_only_rules_open(table: Document) -> bool:
     )
 
 
-def _tell_of_compared(tables: Sequence[Document]) -> str:
+def _describe_compared(tables: Sequence[Document]) -> str:
     """Of tables that were compared whole: those that agree, those corrected in part, and the others."""
     agree = [table for table in tables if not count_drift_rows(table)]
     part = [table for table in tables if _is_corrected_in_part(table)]
     rest = [table for table in tables if table not in agree and table not in part]
     said = [f"Source and lake agree on {list_text([table['name'] for table in agree])}."] if agree else []
     if part:
-        names, left = list_text([table["name"] for table in part]), sum(sum(open_drift(one).values()) for one in part)
-        said.append(f"{_count_left_over(part)} of {names} written and verified; {_differ(left)}.")
-    return " ".join([*said, *([_tell_of_drift(rest)] if rest else [])])
+        names, left = (
+            list_text([table["name"] for table in part]),
+            sum(sum(find_open_drift(one).values()) for one in part),
+        )
+        said.append(f"{_describe_applied(part)} of {names} written and verified; {_differ(left)}.")
+    return " ".join([*said, *([_describe_drift(rest)] if rest else [])])
 
 
 def _is_corrected_in_part(table: Document) -> bool:
     """True where the run verified what it wrote, and left other findings."""
-    left = open_drift(table)
+    left = find_open_drift(table)
     return bool(left) and table.get("findings_left") is not None and table["corrections"]["applied"] > 0
 
 
@@ -200,7 +203,7 @@ def describe_proven(coverage: Document | None) -> str:
     return f"{which} ({rows}) not compared again: unchanged on both sides since they were, the oldest at {since}"
 
 
-def _tell_of_carried(tables: Sequence[Document]) -> str:
+def _describe_carried(tables: Sequence[Document]) -> str:
     told = [(table["name"], text) for table in tables if (text := describe_proven(table.get("coverage")))]
     return "".join(f" {f'{name}: ' if len(tables) > 1 else ''}{text}." for name, text in told)
 
@@ -236,7 +239,7 @@ def _plain_verdict(outcome: Outcome, run: Document, tables: Sequence[Document]) 
     return _STOPPED_AFTER_PULL if pulled and outcome is Outcome.REFUSED else _PLAIN_VERDICTS[outcome]
 
 
-def _tell_of_checked(tables: Sequence[Document], names: str) -> str:
+def _describe_checked(tables: Sequence[Document], names: str) -> str:
     """Of a run that judged rules and compared nothing."""
     failed = [table["name"] for table in tables if table["error"]]
     if failed:
@@ -244,19 +247,19 @@ def _tell_of_checked(tables: Sequence[Document], names: str) -> str:
     return f"{names}: {describe_rules(tables)}"
 
 
-def _tell_of_handed_over(tables: Sequence[Document], names: str) -> str:
+def _describe_handed_over(tables: Sequence[Document], names: str) -> str:
     """Of a run that compared nothing."""
-    words = [_tell_of_approval(table["approval"], table["name"]) for table in tables if table.get("approval")]
+    words = [_describe_approval(table["approval"], table["name"]) for table in tables if table.get("approval")]
     rows = sum(table["pull"]["rows"] for table in tables if table.get("pull"))
     return " ".join(words) or f"{count_text(rows, 'row')} of {names} handed to the lake. Not compared yet."
 
 
-def _tell_of_approval(word: Document, table: str) -> str:
+def _describe_approval(word: Document, table: str) -> str:
     planned = f"{count_text(word['upserts'], 'upsert')} and {count_text(word['deletes'], 'delete')}"
     return f"{word['by']} approved the plan of run {word['run_id']} for {table}: {planned}."
 
 
-def _tell_of_corrected(tables: Sequence[Document], names: str, command: str = "") -> str:
+def _describe_corrected(tables: Sequence[Document], names: str, command: str = "") -> str:
     if tables and all(table["already_applied"] for table in tables):
         if not any(table.get("plan_id") for table in tables):  # an undo's
             return f"What was corrected in {names} was taken back before. Nothing was left to write."
@@ -272,7 +275,7 @@ def _rest(tables: Sequence[Document]) -> str:
     return " Not everything was compared: the rest is not proven." if any(map(has_gaps, tables)) else ""
 
 
-def _tell_of_hidden_rules(run: Document) -> str:
+def _describe_hidden_rules(run: Document) -> str:
     """Of the tables with failed rules that a graver ending of others would hide."""
     failed = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and table.get("rules")]
     if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := describe_rules(failed)):
@@ -292,11 +295,11 @@ def _is_written(table: Document) -> bool:
     return bool(table["verified_at"]) and 0 < planned == done["applied"] + done.get("applied_before", 0)
 
 
-def _tell_of_drift(tables: Sequence[Document]) -> str:
+def _describe_drift(tables: Sequence[Document]) -> str:
     """Of tables with drift or failed rules: what is still open, and what the run corrected itself."""
-    mended = [table for table in tables if count_drift_rows(table) and not open_drift(table)]
+    mended = [table for table in tables if count_drift_rows(table) and not find_open_drift(table)]
     others = [table for table in tables if table not in mended]
-    said = [_tell_of_corrected(mended, list_text([table["name"] for table in mended]))] if mended else []
+    said = [_describe_corrected(mended, list_text([table["name"] for table in mended]))] if mended else []
     if others:
         names = list_text([table["name"] for table in others])
         said.insert(0, f"{_differ(sum(map(count_drift_rows, others)), names)} between source and lake.")
@@ -318,7 +321,7 @@ def count_drift_after_apply(table: Document) -> int:
     return sum((table.get("findings_left") or {}).values())
 
 
-def _count_left_over(tables: Sequence[Document]) -> str:
+def _describe_applied(tables: Sequence[Document]) -> str:
     done = [table["corrections"] for table in tables]
     planned = sum(one["upserts"] + one["deletes"] for one in done)
     applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)

@@ -45,7 +45,7 @@ from hudi_reconcile.stages.apply.recovery import (
     refuse_undone,
 )
 from hudi_reconcile.stages.apply.result import Done, build_done_result, build_failed_result, build_refused_result
-from hudi_reconcile.stages.apply.uncorrected import Left, Listing, list_left
+from hudi_reconcile.stages.apply.uncorrected import Left, Listing, save_left
 from hudi_reconcile.stages.comparison import Sides, agree_scope, list_hidden_digits, measure_precision, note_settings
 from hudi_reconcile.stages.hoodiestreamer import find_streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
@@ -158,7 +158,7 @@ def _add_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing 
     counts = found.corrections
     rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
     left = Left(work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
-    return replace(found, uncorrected=list_left(left, listing, rows))
+    return replace(found, uncorrected=save_left(left, listing, rows))
 
 
 def _reverify(work: ApplyWork, edges: Edges, listing: Listing | None, course: Course) -> TableResult:
@@ -349,7 +349,7 @@ def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tupl
         return rechecked, ()
     named = None if keys is None else source.find_named_rows(table, keys)
     if named is None:
-        return _find_by_counts(sides, rechecked, touched)
+        return _mark_existing_by_counts(sides, rechecked, touched)
     if not named.rows:
         return rechecked, ()
     there, rows = comparer.stage_rows(named.read())
@@ -359,7 +359,7 @@ def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tupl
     return comparer.mark_existing(rechecked, there), ()
 
 
-def _find_by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
+def _mark_existing_by_counts(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:
     """By a whole read of what the deletes touch, which proves something only if the source counts the same before and after."""
     comparer, source = sides.comparer, sides.source
     is_own = isinstance(sides.cut, HashSegments) and sides.cut.by == "xxhash64"  # the source knows no such segment

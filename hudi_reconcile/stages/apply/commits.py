@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.notes import Note, Stake
-from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, write_counts
+from hudi_reconcile.core.plan.apply_outcome import LEFT, WRITTEN, format_counts
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.plan.steps import StepName
 from hudi_reconcile.core.pull.source_lineage import (
@@ -237,7 +237,7 @@ def _carry_checkpoint(work: ApplyWork, earlier: Checkpoint | None, read_seq: int
     return replace(earlier, read_seq=read_seq, as_of_micros=as_of)
 
 
-def _accept_lineage(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
+def _accept_into_checkpoint(work: ApplyWork, rechecked: Frame, carried: Checkpoint, tally: Tally) -> Checkpoint:
     """The checkpoint with the accepted filter and history, only where every row that the acceptance covers was written.
 
     A plan of a part says nothing of the rest: what is gone there waits for a word of its own.
@@ -262,7 +262,7 @@ def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str,
     columns = sides.table.columns
     upserts = sides.lake.build_batch(found.upserts, columns, job.lake.partition_by, carried.read_seq, shape).rows
     last = status == DOUBLED or not tally.found[DOUBLED]
-    stands = _accept_lineage(work, rechecked, carried, tally) if last else carried
+    stands = _accept_into_checkpoint(work, rechecked, carried, tally) if last else carried
     batch = replace(found, upserts=upserts)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
     return write(
@@ -282,7 +282,7 @@ def _labels(work: ApplyWork, status: str, tally: Tally, stood: str | None, *, la
         **work.job.labels("apply"),
         "sweep": work.plan.run_id,
         PLAN_LABEL: part if last else part + FIRST,
-        COUNTS: write_counts({**others, WRITTEN: written, LEFT: 0 if last else tally.found[DOUBLED]}),
+        COUNTS: format_counts({**others, WRITTEN: written, LEFT: 0 if last else tally.found[DOUBLED]}),
     }
     if status == READY:
         labels[UNDOABLE] = work.job.run_id

@@ -40,7 +40,7 @@ def list_unwritten(comparer: Comparer, rows: Frame, unwritten: str, *, is_lost: 
     return comparer.name_reasons(rows, "status", {READY: reason, DOUBLED: reason})
 
 
-def list_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
+def save_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
     """Write the list; `rows` are those that the result says to be uncorrected. Nothing is written where there are none.
 
     Rows that an earlier apply left are not listed where the lake can no longer tell which they are.

@@ -32,7 +32,7 @@ from hudi_reconcile.core.tables.key_encoding import needs_spelling
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import Batch, Clock, Edges, Frame, Lake, NewTable, Source, Staged
 from hudi_reconcile.stages.comparison import cut_keys
-from hudi_reconcile.stages.hoodiestreamer import hand_back_checkpoint
+from hudi_reconcile.stages.hoodiestreamer import build_handed_back
 from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.odd_keys import describe_unwritten_keys
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
@@ -78,7 +78,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
     meanwhile: pages that are in the lake stay, no other is written. Raises UnverifiedError where another writer came first.
     """
     source, lake = edges.source, edges.lake
-    with _end_unfinished(), lake.lease(job.run_id):
+    with _translate_superseded(), lake.lease(job.run_id):
         start = choose_start(job, source, lake, full=full)
         start = replace(start, notes=(*start.notes, *roll_back_dead_writers(job, lake, approval.dead_writers)))
         if is_empty(start.window):
@@ -100,7 +100,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
                 done = replace(done, is_short=page.rest is not None)
-            return _result(job, _handed_back(start, done, edges), done)
+            return _result(job, _hand_back(start, done, edges), done)
         except (Exception, *STOPS) as error:
             if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
                 raise
@@ -108,7 +108,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
 
 
 @contextmanager
-def _end_unfinished() -> Iterator[None]:
+def _translate_superseded() -> Iterator[None]:
     """A pull that lost to another writer, or its lease, could not finish: exit 3. 4 is for an apply's plan."""
     try:
         yield
@@ -148,14 +148,14 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
             note = f"the whole table was replaced; {gone} of its rows were gone at the source"
             start = replace(start, notes=(*start.notes, note))
             done = _add_page(done, PageRange(start.window, None), staged, after, batch, lake=lake)
-        return _result(job, _handed_back(start, done, edges), done)
+        return _result(job, _hand_back(start, done, edges), done)
     except (Exception, *STOPS) as error:
         if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
             raise
         raise LandedError(_result(job, start, done), error) from error
 
 
-def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
+def _hand_back(start: Start, done: _Done, edges: Edges) -> Start:
     """The start with a note, where HoodieStreamer's checkpoint was brought up to ours.
 
     In a commit of its own, after the rows': killed in between, HoodieStreamer reads some rows again.
@@ -163,7 +163,7 @@ def _handed_back(start: Start, done: _Done, edges: Edges) -> Start:
     lake = edges.lake
     if done.existing is None or done.existing.owned or done.after is None:
         return start
-    back = hand_back_checkpoint(start.watermark, done.after.checkpoint, done.existing, lake.read_origin())
+    back = build_handed_back(start.watermark, done.after.checkpoint, done.existing, lake.read_origin())
     if back is None:
         return start
     if silent := lake.list_silent_writers():
@@ -250,7 +250,7 @@ def _write(
         position=standing.position,
         as_of_micros=start.moment.reckon_as_of(None if earlier is None else earlier.as_of_micros),
     )
-    checkpoint = start.watermark.write_mark(blank, reached)
+    checkpoint = start.watermark.put_mark(blank, reached)
     # A replacement of another tool's table would take the odd rows that this holds back out of it.
     new = _new_table(job, start.table)
     into = (done.existing or new) if land is None or (done.existing and done.existing.owned) else None

@@ -87,19 +87,19 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     signs = Signs()
     bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
     if watermark.moving:
-        now = watermark.read_clock(moment, source.zone_offset_micros)
+        now = watermark.convert_clock(moment, source.zone_offset_micros)
         reached = watermark.find_reached(None if before is None else before.checkpoint)
         _refuse_clock_gone_back(job, watermark, before, now)
         _refuse_counter_gone_back(job, watermark, reached, bound)
         if not watermark.by_version:  # always there, and no clock that could be wrong
             signs = source.count_signs(table, watermark.order, reached=reached, now=now)
         if bound is None and job.pull.pages.limit_rows is not None:
-            bound = _find_greatest(source, table, watermark)
+            bound = _find_page_end(source, table, watermark)
     whole = full or existing is None or job.pull.strategy == "full" or not watermark.moving
     window = build_full_window(watermark.order) if whole else _next(job.pull, watermark, before, bound)
     if not is_empty(window):
         refuse_behind(job, describe_replica_lag(watermark, before, moment, source.zone_offset_micros))
-    told = sign_notes(watermark, signs, before, table.rows_estimate)
+    told = note_signs(watermark, signs, before, table.rows_estimate)
     told += note_zone(watermark, signs, before, moment, source.zone_offset_micros)
     left = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *_note_missing_log(job.lake, existing), *left)
@@ -168,7 +168,7 @@ def refuse_changed(job: TableJob, start: Start, now: SourceTable) -> None:
     )
 
 
-def sign_notes(
+def note_signs(
     watermark: Watermark, signs: Signs, before: CheckpointAt | None = None, table_rows: int = 0
 ) -> tuple[str, ...]:
     """What the window does not show, in words, with the numbers. A scan of few rows is not worth a word."""
@@ -213,7 +213,7 @@ def note_zone(
 
     A row ahead of its clock is certain. One behind may just be old, so only a row that came after the last pull tells of it.
     """
-    newest, now = signs.newest_micros, watermark.read_clock(moment, offset_at)
+    newest, now = signs.newest_micros, watermark.convert_clock(moment, offset_at)
     if newest is None or now is None:
         return ()
     age = _greatest_age(newest, now, before, offset_at)
@@ -281,7 +281,7 @@ def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None
     return build_next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
 
 
-def _find_greatest(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
+def _find_page_end(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
     """An end for pages of numbers: without one they would run after a source that never rests."""
     greatest = source.look_ahead(table, build_full_window(watermark.order), None, None).last
     return None if greatest is None else find_value_above(greatest)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.result_parts import Covered
-from hudi_reconcile.core.sweep.coverage import Coverage, continue_coverage, list_segments
+from hudi_reconcile.core.sweep.coverage import Coverage, continue_coverage, count_all_segments
 from hudi_reconcile.core.sweep.proof import (
     NO_ROWS,
     ContentProof,
@@ -71,10 +71,10 @@ class ProofKeeper:
         except SourceError as error:
             self._is_blind, self.past = True, None
             self.note = f"no content proof: the row versions could not be read: {error.message}"
-            self._met = SegmentSet.of(range(list_segments(self.base.coverage.cut)))
+            self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
             return sides.comparer.compare_digests(sides.first_look(pin), None), sides.source.count_rows(sides.table)
         rows = {one.segment: one.rows for one in self._seen}
-        everything = SegmentSet.of(range(list_segments(self.base.coverage.cut)))
+        everything = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
         turn = None if self.past is None else take_turns(self.past, self._seen, self.rotation, self.now_micros)
         chosen = everything if turn is None else turn.segments
         if self.past is None or turn is None or self._is_most(chosen, rows):
@@ -114,7 +114,7 @@ class ProofKeeper:
     def describe(self, covered: Covered, digests: Sequence[SegmentDigest]) -> Covered:
         """The same with what was carried, and since when."""
         met = frozenset(self._met.ids)
-        if self.past is None or len(met) == list_segments(self.base.coverage.cut):
+        if self.past is None or len(met) == count_all_segments(self.base.coverage.cut):
             return covered
         carried = self.past.list_proven() - met
         oldest = min(

@@ -12,7 +12,7 @@ from typing import Literal
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.segments import HashSegments, estimate_look
 from hudi_reconcile.ports import Edges
-from hudi_reconcile.stages.comparison import tell_altered
+from hudi_reconcile.stages.comparison import mark_altered
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.sweep.partial import WHOLE, list_partition_columns
 from hudi_reconcile.stages.sweep.sweep import SweepContext, open_scope, prepare_sweep
@@ -63,7 +63,7 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
     """The plan of the sweep. Raises what the sweep would raise before it reads rows."""
     source = edges.source
     seen, watermark = open_scope(job, source, edges.lake, list_partition_columns(job, part))
-    scope = tell_altered(job, seen.scope, source.find_uncarried(seen.scope.declared, None))
+    scope = mark_altered(job, seen.scope, source.find_uncarried(seen.scope.declared, None))
     context = prepare_sweep(job, scope, watermark, edges, part)
     by_hash = isinstance(context.cut, HashSegments)
     estimate, notes = _estimate(context, edges, part)

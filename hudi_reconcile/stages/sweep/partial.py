@@ -13,7 +13,7 @@ from hudi_reconcile.core.sweep.coverage import (
     Coverage,
     Reached,
     continue_coverage,
-    list_segments,
+    count_all_segments,
     measure_age,
     order_by_age,
     renew_coverage,
@@ -57,7 +57,7 @@ def cut_portion(
     """
     begun = clock.monotonic_seconds()
     partitions, listed = _partitions(job, part, scope, lake)
-    subject = name_subject(job, part, scope)
+    subject = digest_subject(job, part, scope)
     if part.budget_seconds is None and part.max_duty >= 1:
         cut = cut_keys(job.sweep, scope.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.sweep.segments), partitions, listed)
@@ -65,7 +65,7 @@ def cut_portion(
     fresh = cut_keys(job.sweep, scope.table, source, md5=in_parts)
     cut, earlier = continue_coverage(part.earlier, subject, fresh, job.sweep.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
-    order = order_by_age(earlier, list_segments(cut))
+    order = order_by_age(earlier, count_all_segments(cut))
     until = math.inf if part.budget_seconds is None else begun + part.budget_seconds
     walk = Scan(clock, order, until, at_once, part.max_duty)
     coverage = Coverage(subject, cut, job.sweep.segments) if earlier is None else earlier
@@ -101,7 +101,7 @@ def find_partitions(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Part
 
 def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
-    segments = list_segments(portion.cut)
+    segments = count_all_segments(portion.cut)
     done = segments if found.walked is None else len(found.walked.ids)
     return Reached(
         job.name,
@@ -125,7 +125,7 @@ def build_next_coverage(
     if found.walked is None and portion.scope is not None:
         return None
     done = found.walked if met is None else met
-    segments = range(list_segments(portion.cut)) if done is None else done.ids
+    segments = range(count_all_segments(portion.cut)) if done is None else done.ids
     return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 
 
@@ -162,8 +162,8 @@ def _partitions(
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 
-def name_subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
-    """Names what is compared: where anything of it changes, no earlier comparison counts."""
+def digest_subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
+    """A digest of what is compared: where anything of it changes, no earlier comparison counts."""
     named = {
         "source": scope.table.identity,
         "where": job.source.where,

@@ -8,7 +8,7 @@ from functools import partial
 
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, require_part
+from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, build_part_requirements
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, note_unknown_lineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
@@ -16,7 +16,7 @@ from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part,
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
-from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, write_segmentation
+from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, build_segmentation_document
 from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
@@ -24,17 +24,17 @@ from hudi_reconcile.stages.comparison import (
     Scope,
     Sides,
     list_hidden_digits,
+    mark_altered,
     match_columns,
     measure_precision,
     note_masks,
     note_pending,
     note_settings,
-    tell_altered,
 )
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.odd_keys import describe_unjudged_keys
 from hudi_reconcile.stages.preconditions import refuse_key_faults, require_table
-from hudi_reconcile.stages.requirements import require_lineage, write_schema
+from hudi_reconcile.stages.requirements import build_lineage_requirements, write_schema
 from hudi_reconcile.stages.stage_log import Laps
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper, keep_proof
 from hudi_reconcile.stages.sweep.guards import check_guards
@@ -45,9 +45,9 @@ from hudi_reconcile.stages.sweep.partial import (
     build_next_coverage,
     cut_portion,
     describe_coverage,
+    digest_subject,
     list_partition_columns,
     measure_reach,
-    name_subject,
 )
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import (
@@ -95,7 +95,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     seen, watermark = open_scope(job, edges.source, edges.lake, list_partition_columns(job, part))
     scope = seen.scope
     if len(scope.agreement.key) < len(scope.table.key):
-        scope = tell_altered(job, scope, edges.source.find_uncarried(scope.declared, None))
+        scope = mark_altered(job, scope, edges.source.find_uncarried(scope.declared, None))
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
     ground = prepare_sweep(job, scope, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
@@ -148,7 +148,7 @@ def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source:
     """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
     declared = ground.scope.declared
     altered = source.find_uncarried(declared, None) if found.altered is None else found.altered
-    return replace(ground, scope=tell_altered(job, ground.scope, altered))
+    return replace(ground, scope=mark_altered(job, ground.scope, altered))
 
 
 def _waiting(job: TableJob, ground: SweepContext, edges: Edges) -> Waiting:
@@ -353,7 +353,7 @@ class SweepContext:
 
 def prepare_sweep(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
     """Choose where digests are made, and cut the keys of the part that is asked for."""
-    kept = keep_proof(job, scope, part, edges, name_subject(job, part, scope))
+    kept = keep_proof(job, scope, part, edges, digest_subject(job, part, scope))
     keeper, why = (None, kept) if isinstance(kept, str) else (kept, "")
     if keeper is not None and keeper.past is not None:
         mode = Choice(pushdown=False, why=f"sweep.mode: {job.sweep.mode}, and most segments are proven")
@@ -399,7 +399,7 @@ def draft_plan(
         source_snapshot=found.moment.snapshot,
         key=ground.scope.table.key,
         columns=tuple(item.column.name for item in ground.scope.agreement.columns),
-        segmentation=write_segmentation(ground.cut),
+        segmentation=build_segmentation_document(ground.cut),
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
@@ -410,8 +410,8 @@ def draft_plan(
             Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
             Requirement(SCHEMA, write_schema(ground.scope.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
-            *require_part(describe_part(end), end.asked),
-            *require_lineage(ground.standing),
+            *build_part_requirements(describe_part(end), end.asked),
+            *build_lineage_requirements(ground.standing),
         ),
         files={},
     )

@@ -16,7 +16,7 @@ from functools import partial
 
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import build_next_window
-from hudi_reconcile.core.sweep.coverage import list_segments
+from hudi_reconcile.core.sweep.coverage import count_all_segments
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import Pace, Segmentation, SegmentSet, choose_first_batch, choose_next_batch
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
@@ -142,7 +142,7 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
         )
         findings, kinds = _doubt_losses(sides, findings, begun)
     unproven = (
-        _list_unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
+        _check_unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
     )
     steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
@@ -272,7 +272,7 @@ def _digest_beside_survey(
     return digests, found.rows, found.altered
 
 
-def _list_unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
+def _check_unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
     told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
     return find_unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
 
@@ -344,7 +344,7 @@ Walk = Scan | ProofKeeper
 
 def restrict_walk(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
     """The scanned segments; None where all were scanned: then the source gets no segment filter."""
-    return None if walked is None or len(walked.ids) == list_segments(cut) else walked
+    return None if walked is None or len(walked.ids) == count_all_segments(cut) else walked
 
 
 def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:

@@ -153,3 +153,15 @@ def test_pooler_in_between_fails_with_the_way_past_it(
     assert said in found["source"]["detail"]
     assert "past the pooler" in found["source"]["fix"]
     assert said in capsys.readouterr().err
+
+
+def test_column_that_the_lake_cannot_hold_fails_beside_a_rules_file_that_cannot_be_read(
+    tmp_path: Path, pg: Database, reader: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pg.execute('alter table orders add "to-do" text')
+    (tmp_path / "orders.yaml").write_text("rules: [")
+
+    document = doctor(tmp_path, pg, reader, capsys, table="orders}\n    rules: orders.yaml\n    compare: {")
+
+    failed = [check["detail"] for check in document["checks"] if check["status"] == "fail"]
+    assert (document["exit_code"], sum("to-do" in detail for detail in failed), len(failed)) == (2, 1, 2), failed

@@ -12,7 +12,7 @@ from hudi_reconcile.core.tables.values import READ_SEQ, ChangeLog, PartitionFiel
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.commit import Target, commit
 from hudi_reconcile.lake.hudi_lake import HudiLake
-from hudi_reconcile.lake.options import WriteOptions, create_options
+from hudi_reconcile.lake.options import WriteOptions, build_create_options
 from hudi_reconcile.lake.timeline import commit_metadata
 from hudi_reconcile.ports import Corrective, NewTable
 from tests.integration.lake.support import checkpoint, content, corrective, frame, table_of, versions
@@ -37,7 +37,7 @@ class Lake:
             first = self.lake.create(rows, table, checkpoint(1), {"kind": "pull"})
         else:
             older = {"hoodie.write.table.version": str(version), "hoodie.write.auto.upgrade": "false"}
-            options, carried = create_options(WriteOptions(), table) | older, commit_metadata(checkpoint(1), {})
+            options, carried = build_create_options(WriteOptions(), table) | older, commit_metadata(checkpoint(1), {})
             first = commit(Target(spark, str(path), "t", exists=False), cast("DataFrame", rows), options, carried)
         self.completed = [first.completed]
         self.states: list[State] = [{}, self.state()]

@@ -38,7 +38,7 @@ def otherwise(history: HudiHistory, commits: Sequence[Commit]) -> list[Frame]:
 
 def own_log(history: HudiHistory, commits: Sequence[Commit]) -> Frame | None:
     """By Hudi's own change log; None where that is not to be had or not to be believed."""
-    counted = history.count_commits(commits)
+    counted = history.list_log_counts(commits)
     if counted is None:
         return None
     with history.read_log(commits, counted) as own:

@@ -120,7 +120,7 @@ def as_text(log: Frame) -> DataFrame:
 def test_log_that_does_not_hold_what_the_commits_counted_is_not_believed(spark: SparkSession, typed: str) -> None:
     history = HudiHistory(spark, typed)
     commits = history.commits()
-    counted, key = history.count_commits(commits), history.table.record_key
+    counted, key = history.list_log_counts(commits), history.table.record_key
     assert counted is not None
     with history.read_log(commits, counted) as found:
         changes = cast("DataFrame", found).localCheckpoint()
@@ -161,7 +161,7 @@ def test_copies_of_a_key_are_told_as_by_the_files_or_left_to_them(spark: SparkSe
 def test_columns_that_a_log_does_not_tell_are_left_to_the_files(spark: SparkSession, tmp_path: Path) -> None:
     history = written(spark, str(tmp_path / "nested"), "array(id) as v")
 
-    assert history.count_commits(history.commits()) is not None
+    assert history.list_log_counts(history.commits()) is not None
     assert own_log(history, history.commits()) is None
 
 

@@ -57,7 +57,7 @@ def test_version_6_table_of_writers_ahead_of_utc_is_refused_by_that_name(spark: 
         os.utime(file, (written, written))
 
     with pytest.raises(UsageError, match="in a zone ahead of UTC"):
-        lake.history().look_anew().zone(Files(spark, str(tmp_path / "t")))
+        lake.history().look_at_others().zone(Files(spark, str(tmp_path / "t")))
 
 
 def older(spark: SparkSession, path: Path, version: int, kind: TableType) -> Lake:

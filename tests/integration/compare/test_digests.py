@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from hudi_reconcile.compare.columns import ComparisonShape, name_columns, write_segment
 from hudi_reconcile.compare.equality import write_row_digest
-from hudi_reconcile.compare.findings import render_action, render_kind
+from hudi_reconcile.compare.findings import write_action, write_kind
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import Facts, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, choose
@@ -245,9 +245,7 @@ def test_kinds_and_actions_in_spark_are_those_of_the_decision_table(spark: Spark
         ]
         judged = spark.createDataFrame(rows, f"{schema}, source_id bigint").coalesce(1)
 
-        found = judged.selectExpr(
-            f"{render_kind(end)} as kind", f"{render_action(render_kind(end))} as action"
-        ).collect()
+        found = judged.selectExpr(f"{write_kind(end)} as kind", f"{write_action(write_kind(end))} as action").collect()
 
         expected = [(classify(item).value, choose_repair(classify(item)).value) for item in facts]
         wrong = {str(f): (tuple(got), e) for f, got, e in zip(facts, found, expected, strict=True) if tuple(got) != e}

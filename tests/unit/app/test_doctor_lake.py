@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from hudi_reconcile.app.doctor.lake import check_folder, check_lake, lock_check, open_folder_check
+from hudi_reconcile.app.doctor.lake import check_folder, check_folder_mode, check_lake, check_lock
 from hudi_reconcile.app.doctor.server import Check
 from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.plan.lake_locks import PROVIDER, list_client_classes
@@ -125,21 +125,21 @@ def test_folder_that_lets_in_more_people_than_it_should_is_warned_of(
 ) -> None:
     tmp_path.chmod(mode)
 
-    found = list(open_folder_check("reports mode", tmp_path, allowed, f"chmod {allowed:04o} {tmp_path}"))
+    found = list(check_folder_mode("reports mode", tmp_path, allowed, f"chmod {allowed:04o} {tmp_path}"))
 
     assert [(check.status, check.fix) for check in found] == ([("warn", f"chmod 0700 {tmp_path}")] if warned else [])
 
 
 def test_folder_that_is_not_there_yet_is_not_warned_of(tmp_path: Path) -> None:
-    assert list(open_folder_check("reports mode", tmp_path / "none", 0o700, "")) == []
+    assert list(check_folder_mode("reports mode", tmp_path / "none", 0o700, "")) == []
 
 
 def test_store_without_a_lock_fails_with_the_lines_to_set_and_local_paths_have_no_such_line(tmp_path: Path) -> None:
-    (found,) = lock_check("orders", "s3a://lake/orders", {}, ())
+    (found,) = check_lock("orders", "s3a://lake/orders", {}, ())
 
     assert (found.name, found.status) == ("orders: lock", "fail")
     assert PROVIDER in (found.fix or "")
-    assert list(lock_check("orders", str(tmp_path), {}, ())) == []
+    assert list(check_lock("orders", str(tmp_path), {}, ())) == []
 
 
 def test_store_with_a_lock_of_the_config_or_with_the_jars_of_hudis_client_is_ok(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_store_with_a_lock_of_the_config_or_with_the_jars_of_hudis_client_is_ok(
             archive.writestr(name.replace(".", "/") + ".class", "")
     (tmp_path / "other.jar").write_text("no archive")
 
-    (named,) = lock_check("orders", "s3a://lake/orders", {PROVIDER: "a.Provider"}, ())
-    (found,) = lock_check("orders", "s3a://lake/orders", {}, (tmp_path / "other.jar", jar))
+    (named,) = check_lock("orders", "s3a://lake/orders", {PROVIDER: "a.Provider"}, ())
+    (found,) = check_lock("orders", "s3a://lake/orders", {}, (tmp_path / "other.jar", jar))
 
     assert [named.status, found.status] == ["ok", "ok"]
     assert "a.Provider" in named.detail

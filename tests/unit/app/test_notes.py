@@ -10,7 +10,7 @@ from hudi_reconcile.app.run import add_provenance
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.notes import Note, Stake, find_stake
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, write_table_document
+from hudi_reconcile.core.result import TableResult, build_table_document
 from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import job, pulled, swept
 
@@ -25,7 +25,7 @@ def test_result_tells_notes_by_what_they_cost_and_how_many_need_a_person(tmp_pat
         TableResult("orders", Outcome.CLEAN, notes=notes), load_config(tmp_path / "reconcile.yaml", {}).tables[0], ""
     )
 
-    document = write_table_document(told)
+    document = build_table_document(told)
     assert document["notes"] == ["3 rows have no at", "no index", "masked: email"]
     assert document["notes_open"] == 2
 

@@ -18,7 +18,7 @@ from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
-from hudi_reconcile.core.result import RunResult, TableResult, run_document, write_table_document
+from hudi_reconcile.core.result import RunResult, TableResult, build_table_document, run_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState, Unverified
 from hudi_reconcile.core.rules.rules import Drift, Rule, RuleSet
 from hudi_reconcile.evidence.store import Store
@@ -34,7 +34,7 @@ tables:
 
 
 def test_drift_rules_see_what_the_comparison_found_and_the_larger_side() -> None:
-    found = read_comparison("run-1", write_table_document(DRIFTED))
+    found = read_comparison("run-1", build_table_document(DRIFTED))
 
     assert (found.run_id, found.findings["deleted"], found.rows, found.gap) == ("run-1", 2, 7, "")
 
@@ -47,7 +47,7 @@ def test_what_a_run_corrected_and_verified_is_no_drift_any_more_though_a_rule_fa
 ) -> None:
     done = replace(DRIFTED, outcome=outcome, corrections=Corrections(deletes=2, applied=applied), verified_at="1")
 
-    assert read_comparison("r", write_table_document(done)).findings.get("deleted", 0) == left
+    assert read_comparison("r", build_table_document(done)).findings.get("deleted", 0) == left
 
 
 def test_row_that_quarantine_held_is_all_the_drift_that_is_left_of_what_the_same_run_corrected() -> None:
@@ -61,7 +61,7 @@ def test_row_that_quarantine_held_is_all_the_drift_that_is_left_of_what_the_same
         verified_at="1",
     )
 
-    assert read_comparison("r", write_table_document(held)).findings == {"late_arriving": 1}
+    assert read_comparison("r", build_table_document(held)).findings == {"late_arriving": 1}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_row_that_quarantine_held_is_all_the_drift_that_is_left_of_what_the_same
     ],
 )
 def test_comparison_that_left_something_out_cannot_be_relied_on(result: TableResult, gap: str) -> None:
-    assert read_comparison("r", write_table_document(result)).gap == gap
+    assert read_comparison("r", build_table_document(result)).gap == gap
 
 
 def ran(store: Store, command: str, result: TableResult) -> str:

@@ -120,6 +120,7 @@ def test_undo_of_a_killed_run_is_about_the_tables_that_it_wrote(
     assert worlds[written].lake_holds()[2] == (20, 200)
     assert (result.outcome.exit_code, [one.name for one in result.tables]) == (0, [written])
     assert [note for note in result.tables[0].notes if "1 of the 2 tables" in note]
+    assert run_document(result)["provenance"]["options"] == [KILLED], "what is typed again names the run"
 
 
 def test_undo_of_a_run_that_nothing_names_is_a_wrong_call(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def sweep(store: Store, minutes_ago: int, *, by: str = "svc") -> str:
         files = {f"findings/{path.name}": hash_file(path) for path in parts.iterdir()}
         plan = replace(PLAN, run_id=building.run_id, created_micros=at, upserts=6, deletes=3, files=files)
         building.write_plan("orders", plan_document(plan))
-        building.write_coverage("orders", coverage.write_coverage_document("orders", COVERED))
+        building.write_coverage("orders", coverage.build_coverage_document("orders", COVERED))
         who = {"by": by, "login": f"{by}@batch", "uid": "77@batch"}
         building.write_result({**story.run, "run_id": building.run_id, "provenance": who})
         building.finish()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hudi_reconcile.app.setup import build_props_call
 from hudi_reconcile.cli.main import run
 
 PROPS = """
@@ -66,3 +67,15 @@ def test_checkpoint_is_not_set_unasked_where_nobody_can_be_asked(
     assert run(["-c", str(config), "state", *words, "-t", "orders", "--format", "json"]) == 5
 
     assert "add --yes" in json.loads(capsys.readouterr().out)["error"]["fix"]
+
+
+@pytest.mark.parametrize("words", [["--full"], []])
+def test_pull_by_properties_that_is_typed_again_names_the_file_and_what_it_was_given(
+    tmp_path: Path, words: list[str]
+) -> None:
+    file = tmp_path / "orders.properties"
+    file.write_text(PROPS)
+
+    call, _ = build_props_call(file, tmp_path / "reports", (), full="--full" in words)
+
+    assert [*call.options] == ["--props", str(file), *words]

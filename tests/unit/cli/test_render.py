@@ -10,9 +10,9 @@ import pytest
 from hudi_reconcile.cli.render import render_run
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected, count_unfinished, count_untouched
-from hudi_reconcile.core.result import RunResult, TableResult, write_table_document
+from hudi_reconcile.core.result import RunResult, TableResult, build_table_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Guard, Pulled, Unverified
-from hudi_reconcile.core.result_queries import open_rules
+from hudi_reconcile.core.result_queries import count_open_rules
 from hudi_reconcile.report.words.rules import describe_rule_counts
 from tests.unit.report.stories import CHECKED, ORDERS, RUN_ID
 
@@ -219,9 +219,9 @@ def test_verdict_and_history_count_the_same_failed_rules_with_and_without_warnin
         (CHECKED, "1 of 5 rules failed: r-fail. 1 of"),
         (strict, "2 of 5 rules failed: r-fail, r-warn."),
     ):
-        document = write_table_document(table)
+        document = build_table_document(table)
         assert failed in text_of(table, "check")[0]
-        assert f"1 could not run, {open_rules(document) - 1} failed," in describe_rule_counts(document)
+        assert f"1 could not run, {count_open_rules(document) - 1} failed," in describe_rule_counts(document)
     assert "warning" not in text_of(strict, "check")[0]
 
 

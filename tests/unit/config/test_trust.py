@@ -20,8 +20,8 @@ from hudi_reconcile.core.errors import ConfigError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.report.dry_run import pull_plan_text
-from hudi_reconcile.report.outputs.github import write_summary
-from hudi_reconcile.report.outputs.webhook import write_message
+from hudi_reconcile.report.outputs.github import render_summary
+from hudi_reconcile.report.outputs.webhook import build_message
 from hudi_reconcile.report.page.html import build_mail, render_mail, render_report
 from hudi_reconcile.report.page.sections import Kept
 
@@ -81,8 +81,8 @@ def test_every_face_of_a_run_says_first_what_was_not_checked() -> None:
     assert 0 < page.index(said) < page.index('id="verdict"')
     mail = render_mail(build_mail(document, {}))
     assert 0 < mail.index(said) < mail.index("<h1")
-    assert "Not checked" in write_summary(document).splitlines()[2]
-    assert f"NOT CHECKED {said}" in write_message(document)["text"]
+    assert "Not checked" in render_summary(document).splitlines()[2]
+    assert f"NOT CHECKED {said}" in build_message(document)["text"]
 
 
 def test_run_that_gave_nothing_up_and_one_of_an_older_version_say_nothing() -> None:
@@ -90,8 +90,8 @@ def test_run_that_gave_nothing_up_and_one_of_an_older_version_say_nothing() -> N
     older = {name: value for name, value in document.items() if name != "trust"}
 
     for one in (document, older):
-        assert "Not checked" not in render_report(one, Kept()) + render_mail(build_mail(one, {})) + write_summary(one)
-        assert "NOT CHECKED" not in write_message(one)["text"]
+        assert "Not checked" not in render_report(one, Kept()) + render_mail(build_mail(one, {})) + render_summary(one)
+        assert "NOT CHECKED" not in build_message(one)["text"]
 
 
 @pytest.mark.usefixtures("home")

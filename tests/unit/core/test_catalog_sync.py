@@ -11,13 +11,13 @@ from hudi_reconcile.core.catalog_sync import (
     HIVE_TOOL,
     CatalogSync,
     SyncOutcome,
+    add_sync_outcome,
     choose_sync,
     leave_out_sync,
-    tell_of_sync,
 )
 from hudi_reconcile.core.notes import count_open
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, write_table_document
+from hudi_reconcile.core.result import TableResult, build_table_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled
 from hudi_reconcile.core.result_queries import is_wholly_corrected, restore_result_without_plan
 from hudi_reconcile.report.words.verdict import write_verdict
@@ -85,15 +85,15 @@ def test_tools_report_errors_that_the_options_ignore_and_users_win_over_the_tabl
 
 
 def test_result_without_a_catalog_stays_and_one_that_was_synced_says_so() -> None:
-    assert tell_of_sync(PULLED, None) is PULLED
-    synced = tell_of_sync(PULLED, SyncOutcome("shop.orders"))
+    assert add_sync_outcome(PULLED, None) is PULLED
+    synced = add_sync_outcome(PULLED, SyncOutcome("shop.orders"))
     assert (synced.outcome, synced.error, count_open(synced.notes)) == (Outcome.PULLED, None, 0)
     assert "shop.orders" in synced.notes[0]
 
 
 @pytest.mark.parametrize("result", [PULLED, CORRECTED], ids=["pull", "apply"])
 def test_failed_sync_after_all_went_well_is_an_error_that_names_the_commit_which_stands(result: TableResult) -> None:
-    found = tell_of_sync(result, FAILED)
+    found = add_sync_outcome(result, FAILED)
 
     assert found.outcome is Outcome.UNVERIFIED
     assert found.error is not None
@@ -102,12 +102,12 @@ def test_failed_sync_after_all_went_well_is_an_error_that_names_the_commit_which
     assert f"commit {instant} is in the lake and stands" in found.error.message
     assert "shop.orders" in found.error.message
     assert (found.pull, found.corrections, found.findings) == (result.pull, result.corrections, result.findings)
-    said = write_verdict({"command": "pull", "outcome": "unverified", "tables": [write_table_document(found)]})
+    said = write_verdict({"command": "pull", "outcome": "unverified", "tables": [build_table_document(found)]})
     assert said == "The lake is as this run left it, but the catalog may not show that: orders."
 
 
 def test_failed_sync_that_is_ignored_is_a_note_that_a_person_must_see() -> None:
-    found = tell_of_sync(PULLED, replace(FAILED, forgiven=True))
+    found = add_sync_outcome(PULLED, replace(FAILED, forgiven=True))
 
     assert (found.outcome, found.error, count_open(found.notes)) == (Outcome.PULLED, None, 1)
     assert "is in the lake and stands" in found.notes[0]
@@ -117,21 +117,21 @@ def test_failed_sync_that_is_ignored_is_a_note_that_a_person_must_see() -> None:
 def test_failed_sync_hides_no_other_ending(outcome: Outcome) -> None:
     before = replace(CORRECTED, outcome=outcome, error=Failure("LakeError", "the disk is full", "free some"))
 
-    found = tell_of_sync(before, FAILED)
+    found = add_sync_outcome(before, FAILED)
 
     assert (found.outcome, found.error, count_open(found.notes)) == (outcome, before.error, 1)
 
 
 def test_corrections_are_whole_and_leave_nothing_to_an_apply_though_the_catalog_lags() -> None:
-    document = write_table_document(tell_of_sync(CORRECTED, FAILED))
+    document = build_table_document(add_sync_outcome(CORRECTED, FAILED))
 
     assert is_wholly_corrected(document)
     assert restore_result_without_plan(document, "run") is None
 
 
 def test_verdict_tells_tables_that_only_the_catalog_lacks_from_those_that_were_not_compared() -> None:
-    stale = write_table_document(tell_of_sync(replace(PULLED, name="items"), FAILED))
-    other = write_table_document(TableResult("orders", Outcome.UNVERIFIED, error=Failure("LakeError", "gone", "look")))
+    stale = build_table_document(add_sync_outcome(replace(PULLED, name="items"), FAILED))
+    other = build_table_document(TableResult("orders", Outcome.UNVERIFIED, error=Failure("LakeError", "gone", "look")))
 
     said = write_verdict({"command": "pull", "outcome": "unverified", "tables": [stale, other]})
 

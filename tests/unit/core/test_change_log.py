@@ -16,10 +16,10 @@ from hudi_reconcile.core.changes.range import (
     RowCounts,
     WrittenFile,
     count_images,
-    count_logged_commits,
     count_rows_written,
     find_log_span,
     is_shorter,
+    list_log_counts,
 )
 from hudi_reconcile.core.tables.values import Instant
 
@@ -49,7 +49,7 @@ WRITES = commits(100, (3, 20, 0), (0, 0, 5), (1, 1, 1))
 
 
 def test_log_must_hold_what_each_commit_counted_and_a_new_file_group_has_none() -> None:
-    found = count_logged_commits(WRITES, WRITES)
+    found = list_log_counts(WRITES, WRITES)
 
     assert found is not None
     assert [(one.n, one.inserted_rows, one.updated_rows, one.deleted_rows, one.has_log) for one in found] == [
@@ -69,7 +69,7 @@ def test_counts_of_all_file_groups_of_a_commit_are_added_up() -> None:
     other = replace(WRITES[1].files[0], group=("p", "b"), previous=None, has_log=False, counts=RowCounts(7, 7))
     both = replace(WRITES[1], files=(*WRITES[1].files, other))
 
-    assert count_logged_commits([both], WRITES) == (LoggedCommit(0, stamp(1), stamp(1, 500), 10, 20, 0, has_log=True),)
+    assert list_log_counts([both], WRITES) == (LoggedCommit(0, stamp(1), stamp(1, 500), 10, 20, 0, has_log=True),)
 
 
 def without(**other: object) -> Sequence[Commit]:
@@ -88,27 +88,25 @@ def without(**other: object) -> Sequence[Commit]:
     ],
 )
 def test_commit_that_does_not_account_for_its_rows_by_a_log_is_left_to_the_files(writes: Sequence[Commit]) -> None:
-    assert count_logged_commits(writes[1:2], writes) is None
+    assert list_log_counts(writes[1:2], writes) is None
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=5), st.data())
 def test_row_that_a_commit_does_not_account_for_is_always_seen(changes: list[Change], data: st.DataObject) -> None:
     writes = commits(1_000, *changes)
-    assert count_logged_commits(writes, writes) is not None
+    assert list_log_counts(writes, writes) is not None
     at = data.draw(st.integers(0, len(changes)))
     counts = writes[at].files[0].counts
     assert counts is not None
     lost = replace(writes[at], files=(replace(writes[at].files[0], counts=replace(counts, rows=counts.rows - 1)),))
 
-    assert (
-        count_logged_commits([*writes[:at], lost, *writes[at + 1 :]], [*writes[:at], lost, *writes[at + 1 :]]) is None
-    )
+    assert list_log_counts([*writes[:at], lost, *writes[at + 1 :]], [*writes[:at], lost, *writes[at + 1 :]]) is None
 
 
 def test_log_is_read_where_the_files_hold_many_rows_for_each_image_of_it() -> None:
     few, many = commits(10_000, (0, 50, 50)), commits(10_000, *[(0, 700, 0)] * 9)
 
-    log = [count_logged_commits(one[1:], one) for one in (few, many)]
+    log = [list_log_counts(one[1:], one) for one in (few, many)]
     assert log[0] is not None
     assert log[1] is not None
     assert is_shorter(log[0], few[1:], latest_only=False)  # 150 images, 9,950 rows

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, continue_coverage, parse, write_coverage_document
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, build_coverage_document, continue_coverage, parse
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation
 
 OLD = RangeSegments("id", 0, 10, 8)
@@ -80,7 +80,7 @@ STRETCH = {"low": 0, "high": 3, "compared_micros": 1, "run_id": "r"}
     ],
 )
 def test_file_that_is_no_coverage_is_refused(change: dict[str, object]) -> None:
-    found = {**write_coverage_document("t", coverage(OLD)), **change}
+    found = {**build_coverage_document("t", coverage(OLD)), **change}
     if change.get("subject") is ...:
         del found["subject"]
 

@@ -10,9 +10,9 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import Uncorrected
-from hudi_reconcile.core.result import TableResult, write_table_document
+from hudi_reconcile.core.result import TableResult, build_table_document
 from hudi_reconcile.core.result_parts import Corrections
-from hudi_reconcile.core.result_queries import is_wholly_corrected, open_drift, open_rules
+from hudi_reconcile.core.result_queries import count_open_rules, find_open_drift, is_wholly_corrected
 from hudi_reconcile.core.rules.verdict import RuleResult
 
 DONE = TableResult(
@@ -26,7 +26,7 @@ DONE = TableResult(
 
 
 def made(**changed: Any) -> Mapping[str, Any]:
-    return write_table_document(replace(DONE, **changed))
+    return build_table_document(replace(DONE, **changed))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def made(**changed: Any) -> Mapping[str, Any]:
 )
 def test_findings_that_were_all_corrected_and_verified_are_open_no_more(changed: Any) -> None:
     assert is_wholly_corrected(made(**changed))
-    assert open_drift(made(**changed)) == {}
+    assert find_open_drift(made(**changed)) == {}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_findings_that_were_all_corrected_and_verified_are_open_no_more(changed:
 )
 def test_findings_of_which_anything_is_left_are_open_all(changed: Any) -> None:
     assert not is_wholly_corrected(made(**changed))
-    assert open_drift(made(**changed)) == {"deleted": 2, "duplicate_key": 1}
+    assert find_open_drift(made(**changed)) == {"deleted": 2, "duplicate_key": 1}
 
 
 HELD = {
@@ -74,7 +74,7 @@ HELD = {
 
 
 def test_one_held_row_leaves_that_row_open_and_none_that_the_same_run_corrected() -> None:
-    assert open_drift(made(**HELD)) == {"updated_without_watermark": 1}
+    assert find_open_drift(made(**HELD)) == {"updated_without_watermark": 1}
 
 
 EACH = {"late_arriving": 1, "updated_without_watermark": 1, "deleted": 1, "regressed": 1}
@@ -92,24 +92,24 @@ EACH = {"late_arriving": 1, "updated_without_watermark": 1, "deleted": 1, "regre
 def test_row_left_of_which_the_kind_is_not_known_counts_for_each_kind(changed: Any, left: tuple[str, ...]) -> None:
     open_ = {kind: EACH[kind] for kind in {*left, "updated_without_watermark"}}
 
-    assert open_drift(made(**{**HELD, **changed})) == open_
+    assert find_open_drift(made(**{**HELD, **changed})) == open_
 
 
 def test_rows_that_no_list_and_no_count_explains_are_open_in_each_kind() -> None:
     fewer = made(**{**HELD, "corrections": Corrections(6, 2, applied=7, held=1)})
 
-    assert open_drift(fewer) == {**EACH, "updated_without_watermark": 2}
+    assert find_open_drift(fewer) == {**EACH, "updated_without_watermark": 2}
 
 
 @pytest.mark.parametrize("missing", [{"findings_left": None}, {"verified_at": None}, {"uncorrected": None}])
 def test_findings_are_open_all_where_nothing_proves_the_rest_of_them(missing: Any) -> None:
-    assert open_drift(made(**{**HELD, **missing})) == HELD["findings"]
+    assert find_open_drift(made(**{**HELD, **missing})) == HELD["findings"]
 
 
 def test_table_without_drift_has_none_open_and_nothing_corrected() -> None:
     clean = made(outcome=Outcome.CLEAN, findings={}, corrections=Corrections(), verified_at=None)
 
-    assert (is_wholly_corrected(clean), open_drift(clean)) == (False, {})
+    assert (is_wholly_corrected(clean), find_open_drift(clean)) == (False, {})
 
 
 def test_result_of_an_earlier_version_counts_what_it_says() -> None:
@@ -126,6 +126,6 @@ def test_rules_are_open_where_they_could_not_run_or_failed_for_the_run() -> None
         for n, (severity, status) in enumerate(endings)
     )
 
-    assert open_rules(made(rules=rules)) == 2
-    assert open_rules(made(rules=rules, provenance={"fail_on": "warn"})) == 3
-    assert open_rules(made()) == 0
+    assert count_open_rules(made(rules=rules)) == 2
+    assert count_open_rules(made(rules=rules, provenance={"fail_on": "warn"})) == 3
+    assert count_open_rules(made()) == 0

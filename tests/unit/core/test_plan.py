@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan.plan import Plan, Requirement, parse
-from hudi_reconcile.core.plan.steps import list_steps, write_plan_document
+from hudi_reconcile.core.plan.steps import build_plan_document, list_steps
 from hudi_reconcile.core.result_parts import Guard
 
 PLAN = Plan(
@@ -50,7 +50,7 @@ OTHER: dict[str, Any] = {
 
 
 def written(plan: Plan = PLAN) -> dict[str, Any]:
-    text = json.dumps(write_plan_document(plan, created_utc="2023-11-14T22:13:20Z", expires_utc="2023-11-15T22:13:20Z"))
+    text = json.dumps(build_plan_document(plan, created_utc="2023-11-14T22:13:20Z", expires_utc="2023-11-15T22:13:20Z"))
     found: dict[str, Any] = json.loads(text)
     return found
 

@@ -17,12 +17,12 @@ from hudi_reconcile.core.sweep.proof import (
     ProvenSegment,
     SegmentVersions,
     Standing,
+    build_proof_document,
     find_changed,
     find_doubt,
     parse,
     renew_proof,
     take_turns,
-    write_proof_document,
 )
 from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
 
@@ -42,7 +42,7 @@ def proof(**equal: ProvenSegment) -> ContentProof:
 def test_proof_is_the_same_after_it_was_written_and_read() -> None:
     found = renew_proof(proof(s1=ENTRY, s2=ENTRY), SegmentSet((2, 3)), {3: ENTRY}, 2_000, "run-2")
 
-    assert parse(json.loads(json.dumps(write_proof_document("t", found)))) == found
+    assert parse(json.loads(json.dumps(build_proof_document("t", found)))) == found
     assert found.open_segments.ids == (2,)
     assert 2 not in found.list_proven()
 
@@ -55,7 +55,7 @@ def test_proof_is_the_same_after_it_was_written_and_read() -> None:
     ],
 )  # fmt: skip
 def test_damaged_proof_is_none(damage: dict[str, Any]) -> None:
-    written = write_proof_document("t", proof(s1=ENTRY, s2=ENTRY))
+    written = build_proof_document("t", proof(s1=ENTRY, s2=ENTRY))
 
     with pytest.raises(ValueError, match=r"proof|coverage|invalid|zip"):
         parse({**written, **damage})

@@ -11,9 +11,9 @@ from hudi_reconcile.core.source.proposal import (
     CatalogTable,
     TableProposal,
     UniqueKey,
+    build_proposals_document,
     describe_proposals,
     propose_table,
-    write_proposals,
 )
 from hudi_reconcile.core.tables.kinds import Column, Kind
 
@@ -129,7 +129,7 @@ def test_month_of_a_column_that_the_config_has_no_spelling_for_is_not_proposed(n
 def test_document_and_lines_count_every_table_once() -> None:
     proposals = [propose(time("updated_at")), propose(title="b"), *(propose(title=f"v{n}", keys=()) for n in range(12))]
 
-    document = write_proposals(proposals)
+    document = build_proposals_document(proposals)
     lines = describe_proposals(proposals)
     assert (len(document["tables"]), len(document["left_out"])) == (2, 12)  # type: ignore[arg-type]
     assert lines[0] == "2 tables proposed: 1 timestamp+incrementing, 1 full"

@@ -4,10 +4,10 @@ import pytest
 
 from hudi_reconcile.core.pull.retry import (
     Passing,
+    count_tries,
     find_driver_reason,
     judge_state,
     judge_text,
-    limit_tries,
     reckon_table_wait,
 )
 
@@ -52,7 +52,7 @@ def test_failure_of_a_statement_is_judged_by_its_state(state: str | None, code: 
 
 
 def test_what_stays_is_tried_once_and_what_ran_out_of_time_twice() -> None:
-    assert [limit_tries(passing) for passing in Passing] == [4, 2, 1]
+    assert [count_tries(passing) for passing in Passing] == [4, 2, 1]
 
 
 def test_reason_is_the_innermost_drivers_first_line() -> None:

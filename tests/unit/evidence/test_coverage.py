@@ -7,7 +7,7 @@ from dataclasses import replace
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Pulled
-from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, write_coverage_document
+from hudi_reconcile.core.sweep.coverage import Coverage, Stretch, build_coverage_document
 from hudi_reconcile.core.sweep.segments import RangeSegments
 from hudi_reconcile.evidence.history import list_past_coverage
 from hudi_reconcile.evidence.store import Store
@@ -28,7 +28,7 @@ def write(
     pulled = Pulled(1, "full", None, None, None, created=True) if created else None
     with store.begin(NOON_MICROS + number * SECOND) as folder:
         if coverage is not None:
-            folder.write_coverage(name, write_coverage_document(name, coverage))
+            folder.write_coverage(name, build_coverage_document(name, coverage))
         table = TableResult(name, Outcome.CLEAN, pull=pulled)
         folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", (table,))))
         if ends:

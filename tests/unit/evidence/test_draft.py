@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, write_table_document
+from hudi_reconcile.core.result import TableResult, build_table_document
 from hudi_reconcile.evidence import run_folder
 from hudi_reconcile.evidence.audit_log import NO_KEYS, KeyRing, audit_key
 from hudi_reconcile.evidence.history import list_history
@@ -24,7 +24,7 @@ from tests.unit.evidence.conftest import NOON_MICROS
 KEY = KeyRing(audit_key("0123456789abcdef-canary", "test"))
 OTHER = KeyRing(audit_key("fedcba9876543210-other", "test"))
 BOTH_KEYS = pytest.mark.parametrize("keys", [NO_KEYS, KEY], ids=["without a key", "with a key"])
-DONE = write_table_document(TableResult("orders", Outcome.DRIFT, findings={"deleted": 3}))
+DONE = build_table_document(TableResult("orders", Outcome.DRIFT, findings={"deleted": 3}))
 
 PROGRAM = """
 import json, os, sys

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from hudi_reconcile.app.archive import Room
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.evidence.files import EvidenceError, LockHeldError, lock_file, try_lock
 from hudi_reconcile.evidence.purge import find_old_runs, purge
-from hudi_reconcile.evidence.run_folder import STORE_LOCK
+from hudi_reconcile.evidence.run_folder import STORE_LOCK, build_run_id, name_building_folder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import verify
 from tests.unit.evidence.conftest import NOON_MICROS
@@ -83,6 +84,20 @@ def test_readers_and_a_purge_behind_such_a_holder_end_by_the_same_name(
 
     lines = (hasty.reports / "audit.jsonl").read_text().splitlines()
     assert [json.loads(line)["run_id"] for line in lines] == [run_id]
+
+
+@pytest.mark.timeout(30)
+def test_list_of_killed_runs_waits_for_no_holder_and_has_none_that_the_log_names(
+    store: Store, write_run: Callable[..., str]
+) -> None:
+    logged, killed = write_run(), build_run_id(NOON_MICROS, 1)
+    (store.reports / logged).rename(name_building_folder(store.reports, logged))
+    name_building_folder(store.reports, killed).mkdir()
+
+    with held(store.reports):
+        assert Room(store).list_killed() == ()
+
+    assert Room(store).list_killed() == (killed,)
 
 
 @pytest.mark.timeout(30)

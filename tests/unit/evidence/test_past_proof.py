@@ -13,7 +13,7 @@ import pytest
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
-from hudi_reconcile.core.sweep.proof import ContentProof, ProvenSegment, Standing, write_proof_document
+from hudi_reconcile.core.sweep.proof import ContentProof, ProvenSegment, Standing, build_proof_document
 from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
@@ -35,7 +35,7 @@ KEY = KeyRing(audit_key("0123456789abcdef-canary", "test"))
 def write(store: Store, number: int, proof: ContentProof | None = PROOF, *, name: str = "orders", of: str = "") -> str:
     with store.begin(NOON_MICROS + number * SECOND) as folder:
         if proof is not None:
-            write_proof(folder, name, write_proof_document(name, replace(proof, run_id=of or folder.run_id)))
+            write_proof(folder, name, build_proof_document(name, replace(proof, run_id=of or folder.run_id)))
         tables = (TableResult(name, Outcome.CLEAN),)
         folder.write_result(run_document(RunResult(folder.run_id, "sweep", "s", "e", tables)))
         folder.finish()

@@ -13,7 +13,7 @@ import pytest
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence import verify as verifying
 from hudi_reconcile.evidence.files import EvidenceError, hash_tree, lock_file
-from hudi_reconcile.evidence.run_folder import STORE_LOCK, build_building_path
+from hudi_reconcile.evidence.run_folder import STORE_LOCK, name_building_folder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.evidence.verify import Verified, verify
 from tests.unit.evidence.conftest import NOON_MICROS, SECOND, RunWriter
@@ -157,7 +157,7 @@ def test_run_whose_folder_gets_its_name_meanwhile_is_no_flaw_and_one_that_died_b
     store: Store, write_run: RunWriter
 ) -> None:
     run_id = write_run()
-    building = build_building_path(store.reports, run_id)
+    building = name_building_folder(store.reports, run_id)
     (store.reports / run_id).rename(building)
     locked = Event()
 

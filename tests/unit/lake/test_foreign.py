@@ -6,7 +6,7 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import LakeColumn
-from hudi_reconcile.lake.foreign import has_rows_in_files, has_values_in_path, hinder_changelog, read_foreign
+from hudi_reconcile.lake.foreign import has_exact_partition, has_exact_rows, hinder_changelog, read_foreign
 from hudi_reconcile.lake.foreign_table import mark_field
 from hudi_reconcile.lake.options import WriteOptions, upsert_options
 from hudi_reconcile.lake.table import build_lake_table
@@ -39,7 +39,7 @@ def test_files_hold_rows_where_hudi_tells_no_value_by_the_path_that_is_another_i
 
     def held(name: str = "Region", kind: str = "string", further: str = "note", **changed: str) -> bool:
         columns = (LakeColumn(name, kind), LakeColumn(further, "string"))
-        return has_rows_in_files(build_lake_table("/lake/t", {**on_write, **changed}, columns))
+        return has_exact_rows(build_lake_table("/lake/t", {**on_write, **changed}, columns))
 
     assert held()
     assert not held(kind="timestamp")  # Hudi shows NULL for such a value
@@ -71,7 +71,7 @@ def test_files_hold_rows_where_hudi_tells_no_value_by_the_path_that_is_another_i
 def test_path_tells_values_where_it_spells_them_as_the_file_does(path: str, styles: str, *, is_told: bool) -> None:
     further = {f"hoodie.datasource.write.{one}": "true" for one in styles.split()}
 
-    assert has_values_in_path(build_lake_table("/lake/t", {**PROPERTIES, **further}, ()), path) is is_told
+    assert has_exact_partition(build_lake_table("/lake/t", {**PROPERTIES, **further}, ()), path) is is_told
 
 
 def test_commit_makes_keys_paths_and_version_as_the_table_has_them() -> None:

@@ -16,14 +16,14 @@ from hudi_reconcile.lake.lease import (
     Holder,
     Lease,
     build_lease_path,
-    claim_on_damaged,
     decide_claim,
+    decide_damaged_claim,
     describe_process,
+    format_lease,
     inherit_lease,
     is_alive,
     parse_lease,
     start_time,
-    write_lease,
 )
 
 ME = Holder("host-a", "boot-1 pid:[1]", 100, "5000")
@@ -61,15 +61,15 @@ def test_lease_speaks_of_a_dead_ones_instants_too_until_they_are_rolled_back() -
 
 
 def test_claim_on_a_damaged_file_waits_for_the_time_of_a_lease() -> None:
-    assert claim_on_damaged(1000, now_ms=1000 + LEASE_MS - 1) is Claim.HELD
-    assert claim_on_damaged(1000, now_ms=1000 + LEASE_MS) is Claim.EXPIRED
+    assert decide_damaged_claim(1000, now_ms=1000 + LEASE_MS - 1) is Claim.HELD
+    assert decide_damaged_claim(1000, now_ms=1000 + LEASE_MS) is Claim.EXPIRED
 
 
 @given(st.text(), st.text(), st.integers(0, 2**40))
 def test_lease_text_is_read_back_as_it_was(owner: str, started: str, since_ms: int) -> None:
     lease = replace(LEASE, owner=owner, holder=replace(ME, started=started), since_ms=since_ms)
 
-    assert parse_lease(write_lease(lease)) == lease
+    assert parse_lease(format_lease(lease)) == lease
 
 
 @given(st.one_of(st.text(), st.sampled_from(["", "{}", "[]", "null", '{"version": 1}', '{"version": 1, "holder": 3}'])))
@@ -81,7 +81,7 @@ def test_text_that_is_no_lease_is_none(text: str) -> None:
     "old_new", [('"version": 1', '"version": 2'), ('"pid": 200', '"pid": "200"'), ('"owner"', '"ower"')]
 )
 def test_lease_of_another_version_or_shape_is_none(old_new: tuple[str, str]) -> None:
-    text = write_lease(LEASE)
+    text = format_lease(LEASE)
     assert old_new[0] in text
 
     assert parse_lease(text.replace(*old_new)) is None

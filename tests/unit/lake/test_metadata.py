@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.tables.values import Checkpoint
-from hudi_reconcile.lake.timeline import commit_metadata, parse_checkpoint, write_checkpoint
+from hudi_reconcile.lake.timeline import commit_metadata, format_checkpoint, parse_checkpoint
 
 CHECKPOINT = Checkpoint("timestamp", ("updated_at",), 17, "2026-01-01", 4, "sys:1/oid:2")
 MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
@@ -34,7 +34,7 @@ MICROS = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1))
     )
 )
 def test_checkpoint_is_read_back_as_it_was_written(checkpoint: Checkpoint) -> None:
-    assert parse_checkpoint(write_checkpoint(checkpoint)) == checkpoint
+    assert parse_checkpoint(format_checkpoint(checkpoint)) == checkpoint
 
 
 def test_checkpoint_of_an_earlier_version_is_still_read_and_a_plain_one_still_written_so() -> None:
@@ -44,11 +44,11 @@ def test_checkpoint_of_an_earlier_version_is_still_read_and_a_plain_one_still_wr
     )
 
     assert parse_checkpoint(text) == CHECKPOINT
-    assert write_checkpoint(CHECKPOINT) == text
+    assert format_checkpoint(CHECKPOINT) == text
 
 
 def document(**changes: Any) -> str:
-    found = json.loads(write_checkpoint(CHECKPOINT)) | changes
+    found = json.loads(format_checkpoint(CHECKPOINT)) | changes
     return json.dumps({key: value for key, value in found.items() if value != "remove"})
 
 
@@ -81,7 +81,7 @@ def test_checkpoint_of_another_shape_is_refused_by_name(text: str, named: str) -
 def test_commit_carries_labels_under_our_prefix_and_refuses_those_it_sets_itself() -> None:
     assert commit_metadata(CHECKPOINT, {"plan": "p"}) == {
         "_hr.plan": "p",
-        "_hr.checkpoint": write_checkpoint(CHECKPOINT),
+        "_hr.checkpoint": format_checkpoint(CHECKPOINT),
     }
     for label in ("checkpoint", "commit"):
         with pytest.raises(LakeError, match=f"_hr.{label}"):

@@ -15,8 +15,14 @@ from hudi_reconcile.lake.correct import (
     check_facts,
     choose_tombstone_seq,
 )
-from hudi_reconcile.lake.options import WriteOptions, create_options, retain_commits, split_lock_options, upsert_options
-from hudi_reconcile.lake.schema import find_widest_type, list_differences, list_unholdable_names
+from hudi_reconcile.lake.options import (
+    WriteOptions,
+    build_create_options,
+    build_retention_options,
+    split_lock_options,
+    upsert_options,
+)
+from hudi_reconcile.lake.schema import find_hudi_type, list_differences, list_unholdable_names
 from hudi_reconcile.ports import NewTable
 
 
@@ -46,7 +52,7 @@ def test_options_of_the_user_win_over_defaults() -> None:
     options = WriteOptions(overrides={"hoodie.metadata.enable": "true", "hoodie.clean.commits.retained": "7"})
 
     for found in (
-        create_options(options, NewTable("t", "copy_on_write", ("a",), ())),
+        build_create_options(options, NewTable("t", "copy_on_write", ("a",), ())),
         upsert_options(options, table(), has_metadata_table=False),
     ):
         assert (found["hoodie.metadata.enable"], found["hoodie.clean.commits.retained"]) == ("true", "7")
@@ -81,8 +87,10 @@ def test_write_under_a_lock_of_ours_takes_none_itself_and_the_lock_is_the_users(
 
 
 def test_partitioned_tables_are_searched_whole_for_a_row_that_moved() -> None:
-    plain = create_options(WriteOptions(), NewTable("t", "copy_on_write", ("a",), ()))
-    parted = create_options(WriteOptions(), NewTable("t", "copy_on_write", ("a",), (PartitionField("at", "month"),)))
+    plain = build_create_options(WriteOptions(), NewTable("t", "copy_on_write", ("a",), ()))
+    parted = build_create_options(
+        WriteOptions(), NewTable("t", "copy_on_write", ("a",), (PartitionField("at", "month"),))
+    )
 
     assert "hoodie.index.type" not in plain
     assert parted["hoodie.index.type"] == "GLOBAL_SIMPLE"
@@ -94,7 +102,7 @@ def test_table_of_ours_is_written_with_the_index_of_the_config_and_anothers_is_n
     bloom = WriteOptions(index="bloom")
     foreign = replace(table(), foreign=Foreign("SimpleKeyGenerator"), ordering_fields=("at",))
 
-    made = create_options(bloom, NewTable("t", "copy_on_write", ("a",), ()))
+    made = build_create_options(bloom, NewTable("t", "copy_on_write", ("a",), ()))
     ours = upsert_options(bloom, table(), has_metadata_table=False)
     theirs = upsert_options(bloom, foreign, has_metadata_table=False)
 
@@ -145,7 +153,7 @@ def test_differences_of_schemas_are_all_named() -> None:
 
 
 def test_stored_type_has_no_small_integers_and_no_lengths() -> None:
-    assert [find_widest_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
+    assert [find_hudi_type(text) for text in ("smallint", "tinyint", "int", "char(3)", "varchar(10)", "decimal(5,2)")] == [
         "int", "int", "int", "string", "string", "decimal(5,2)"
     ]  # fmt: skip
 
@@ -164,17 +172,17 @@ def test_names_that_a_lake_cannot_hold_are_found() -> None:
 def test_change_log_is_switched_on_where_the_table_is_made_and_cannot_be_set_otherwise(log: ChangeLog) -> None:
     new = NewTable("t", "merge_on_read", ("a",), ())
 
-    found = create_options(WriteOptions(), replace(new, change_log=log))
+    found = build_create_options(WriteOptions(), replace(new, change_log=log))
     assert found["hoodie.table.cdc.enabled"] == "true"
     assert found["hoodie.table.cdc.supplemental.logging.mode"] == log.upper()
-    assert not any("cdc" in name for name in create_options(WriteOptions(), new))
+    assert not any("cdc" in name for name in build_create_options(WriteOptions(), new))
     with pytest.raises(UsageError, match=r"cdc\.supplemental"):
         WriteOptions(overrides={"hoodie.table.cdc.supplemental.logging.mode": "OP_KEY_ONLY"})
 
 
 def test_history_is_kept_for_as_many_commits_as_asked_and_the_archiver_stays_behind_the_cleaner() -> None:
     for kept in (1, 60, 500):
-        found = upsert_options(WriteOptions(overrides=retain_commits(kept)), table(), has_metadata_table=False)
+        found = upsert_options(WriteOptions(overrides=build_retention_options(kept)), table(), has_metadata_table=False)
 
         retained, least, most = (
             int(found[f"hoodie.{name}"]) for name in ("clean.commits.retained", "keep.min.commits", "keep.max.commits")

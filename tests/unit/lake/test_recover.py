@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hudi_reconcile.lake.lease import Holder, Lease
-from hudi_reconcile.lake.options import EXPIRED_MS, WriteOptions, create_options
+from hudi_reconcile.lake.options import EXPIRED_MS, WriteOptions, build_create_options
 from hudi_reconcile.lake.recover import SILENT_MS, Leftovers, sort_leftovers
 from hudi_reconcile.ports import NewTable
 
@@ -28,7 +28,7 @@ def test_instant_without_heartbeat_is_never_called_dead() -> None:
 
 
 def test_our_own_cleaner_tolerates_as_much_silence_as_recovery_does() -> None:
-    options = create_options(WriteOptions(), NewTable("t", "copy_on_write", ("id",), ()))
+    options = build_create_options(WriteOptions(), NewTable("t", "copy_on_write", ("id",), ()))
 
     beat = int(options["hoodie.client.heartbeat.interval_in_ms"])
     assert beat * int(options["hoodie.client.heartbeat.tolerable.misses"]) == EXPIRED_MS

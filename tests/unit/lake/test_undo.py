@@ -8,7 +8,7 @@ import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.timeline import WrittenKeys, parse_keys, write_keys
+from hudi_reconcile.lake.timeline import WrittenKeys, format_keys, parse_keys
 from hudi_reconcile.lake.undo import MOST_COMMITS_SINCE, Wrote, find_snapshot_fault, refuse_unlike
 
 BEFORE, AT = "20260101000000001", "20260101000000002"
@@ -65,7 +65,7 @@ def test_rows_that_history_shows_must_be_those_that_the_commit_says_it_wrote(
 
 
 def test_number_of_keys_survives_its_text_and_any_other_text_is_refused() -> None:
-    assert parse_keys(write_keys(WrittenKeys(3, 2))) == WrittenKeys(3, 2)
+    assert parse_keys(format_keys(WrittenKeys(3, 2))) == WrittenKeys(3, 2)
     for text in ("", "3", "[]", '{"there":1}', '{"there":1,"new":"2"}', '{"there":1,"new":2,"more":3}'):
         with pytest.raises(LakeError):
             parse_keys(text)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result import TableResult, write_table_document
+from hudi_reconcile.core.result import TableResult, build_table_document
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
 from hudi_reconcile.core.sweep.drift_profile import (
     LATENESS_SECONDS,
@@ -48,7 +48,7 @@ CELLS = st.lists(
 
 
 def table_of(anatomy: Anatomy | None, **findings: int) -> dict[str, Any]:
-    return write_table_document(TableResult("orders", Outcome.DRIFT, findings=findings, anatomy=anatomy))
+    return build_table_document(TableResult("orders", Outcome.DRIFT, findings=findings, anatomy=anatomy))
 
 
 def why_of(anatomy: Anatomy, **findings: int) -> str:

@@ -23,10 +23,10 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState
 from hudi_reconcile.core.rules.rules import Severity
 from hudi_reconcile.core.rules.verdict import RuleResult, judge_outcome
-from hudi_reconcile.report.outputs.github import write_summary, write_workflow_commands
-from hudi_reconcile.report.outputs.junit import write_junit
-from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, write_openlineage
-from hudi_reconcile.report.outputs.prometheus import MetricsFile, name_metrics, write_prometheus
+from hudi_reconcile.report.outputs.github import render_summary, render_workflow_commands
+from hudi_reconcile.report.outputs.junit import render_junit
+from hudi_reconcile.report.outputs.openlineage import Dataset, Ends, render_openlineage
+from hudi_reconcile.report.outputs.prometheus import MetricsFile, name_metrics, render_prometheus
 from hudi_reconcile.report.safe import spell_hidden
 from hudi_reconcile.report.words.rules import order_rules
 from tests.support.docs import ROOT
@@ -76,8 +76,8 @@ JUNIT = XMLSchema(ROOT / "tests" / "support" / "junit" / "junit-10.xsd")
 
 def suites(run: Document) -> list[Any]:
     """As one reader sees them, of a text that the schema of another takes."""
-    JUNIT.validate(write_junit(run))
-    return list(JUnitXml.fromstring(write_junit(run).encode()))
+    JUNIT.validate(render_junit(run))
+    return list(JUnitXml.fromstring(render_junit(run).encode()))
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
@@ -111,7 +111,7 @@ def test_junit_names_each_rule_with_what_to_know_of_it() -> None:
 
 def test_junit_schema_refuses_a_suite_without_its_counts() -> None:
     with pytest.raises(XMLSchemaValidationError, match="missing required attribute"):
-        JUNIT.validate(re.sub(r' failures="\d+"', "", write_junit(RUNS["checked"])))
+        JUNIT.validate(re.sub(r' failures="\d+"', "", render_junit(RUNS["checked"])))
 
 
 def test_night_that_corrected_all_fails_in_junit_and_annotations_by_its_rule_alone() -> None:
@@ -121,11 +121,11 @@ def test_night_that_corrected_all_fails_in_junit_and_annotations_by_its_rule_alo
     (suite,) = suites(run)
 
     assert (suite.failures, suite.errors, next(case.result for case in suite)) == (1, 0, [])
-    assert [line.split(" ")[0] for line in write_workflow_commands(run)] == ["::error", "::notice"]
+    assert [line.split(" ")[0] for line in render_workflow_commands(run)] == ["::error", "::notice"]
 
 
 def test_summary_shows_no_zero_failed_rows_of_a_rule_that_could_not_run() -> None:
-    rows = [line.replace("\\", "").split(" | ") for line in write_summary(all_stories()["checked"].run).splitlines()]
+    rows = [line.replace("\\", "").split(" | ") for line in render_summary(all_stories()["checked"].run).splitlines()]
 
     assert {row[1]: row[3] for row in rows if row[1:] and row[1].startswith("r-")} == {
         "r-error": "–",  # noqa: RUF001
@@ -144,11 +144,11 @@ def test_summary_shows_no_zero_of_drift_for_a_table_of_which_nothing_was_compare
         ("sweep", TableResult("t", Outcome.CLEAN, SideState(5, "s"), SideState(5, "l"))),
     ]
 
-    assert [table_cells(write_summary(run_of(command, table)))[1][2] for command, table in tables] == ["–", "–", "0"]  # noqa: RUF001
+    assert [table_cells(render_summary(run_of(command, table)))[1][2] for command, table in tables] == ["–", "–", "0"]  # noqa: RUF001
 
 
 def samples(run: Document, file: MetricsFile = METRICS) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    families = text_fd_to_metric_families(io.StringIO(write_prometheus(run, file)))
+    families = text_fd_to_metric_families(io.StringIO(render_prometheus(run, file)))
     return {(one.name, tuple(sorted(one.labels.items()))): one.value for family in families for one in family.samples}
 
 
@@ -161,7 +161,7 @@ def test_prometheus_reads_any_run_and_no_series_is_there_twice(run: Document) ->
     seconds = {labels for name, labels in found if name == "hudi_reconcile_table_seconds"}
     assert seconds == {(("command", "check"), CONFIG, ("table", table["name"]))}
     assert len(found) == len(
-        [line for line in write_prometheus(run, METRICS).split("\n") if line and not line.startswith("#")]
+        [line for line in render_prometheus(run, METRICS).split("\n") if line and not line.startswith("#")]
     )
     key = (
         "hudi_reconcile_table_outcome",
@@ -227,13 +227,13 @@ def clean_times(text: str) -> dict[str, float]:
 def test_time_of_the_last_clean_verdict_outlives_runs_that_gave_none() -> None:
     ended = 1795267591
     clean, other = TableResult("t", Outcome.CLEAN, whole=True), TableResult("u", Outcome.CORRECTED, whole=True)
-    first = write_prometheus(run_of("sweep", clean, other), METRICS)
+    first = render_prometheus(run_of("sweep", clean, other), METRICS)
     drift, part = replace(clean, outcome=Outcome.DRIFT), replace(other, whole=False)
-    second = write_prometheus(run_of("sweep", drift, part), replace(METRICS, before=first))
-    third = write_prometheus(run_of("sweep", TableResult("v", Outcome.UNVERIFIED)), replace(METRICS, before=second))
+    second = render_prometheus(run_of("sweep", drift, part), replace(METRICS, before=first))
+    third = render_prometheus(run_of("sweep", TableResult("v", Outcome.UNVERIFIED)), replace(METRICS, before=second))
 
     assert clean_times(first) == clean_times(second) == clean_times(third) == {"t": ended, "u": ended}
-    assert clean_times(write_prometheus(run_of("sweep", drift, part), METRICS)) == {}
+    assert clean_times(render_prometheus(run_of("sweep", drift, part), METRICS)) == {}
 
 
 def test_what_else_the_file_held_before_is_not_taken_over() -> None:
@@ -271,7 +271,7 @@ def table_cells(markdown: str) -> list[list[str]]:
 
 @given(runs())
 def test_summary_of_any_run_is_tables_of_plain_text_with_a_row_for_each_rule(run: Document) -> None:
-    rows = table_cells(write_summary(run))
+    rows = table_cells(render_summary(run))
 
     (table,) = run["tables"]
     assert len(rows) == 2 + (1 + len(table["rules"]) if table["rules"] else 0)
@@ -285,7 +285,7 @@ COMMAND = re.compile(r"::(error|warning|notice) ([^\n]*?)::([^\n]*)")
 
 @given(runs())
 def test_annotations_of_any_run_are_one_line_each_and_name_the_rules_file(run: Document) -> None:
-    found = [COMMAND.fullmatch(line) for line in write_workflow_commands(run)]
+    found = [COMMAND.fullmatch(line) for line in render_workflow_commands(run)]
 
     assert None not in found
     rules_found = [one for one in run["tables"][0]["rules"] if one["status"] != "pass"]
@@ -298,7 +298,7 @@ def test_annotations_of_any_run_are_one_line_each_and_name_the_rules_file(run: D
 
 def events_of(run: Document) -> list[dict[str, Any]]:
     ends = {one["name"]: Ends(Dataset("postgres://h:5432", "d.t"), Dataset("file", "/lake/t")) for one in run["tables"]}
-    return [json.loads(line) for line in write_openlineage(run, "shop", ends).splitlines()]
+    return [json.loads(line) for line in render_openlineage(run, "shop", ends).splitlines()]
 
 
 def hold_events_against_their_schemas(run: Document) -> None:
@@ -343,7 +343,7 @@ def test_schema_refuses_an_event_without_a_job() -> None:
 def test_prometheus_labels_keep_quotes_backslashes_and_line_ends() -> None:
     name = 'a"b\\c\nd'
 
-    text = write_prometheus(run_of("check", TableResult(name, Outcome.CLEAN)), METRICS)
+    text = render_prometheus(run_of("check", TableResult(name, Outcome.CLEAN)), METRICS)
 
     assert 'table="a\\"b\\\\c\\nd"' in text
     assert ("hudi_reconcile_table_seconds", (("command", "check"), CONFIG, ("table", name))) in samples(

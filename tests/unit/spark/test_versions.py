@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.spark.versions import UsedVersion, find_spark, judge_java, list_used_versions
+from hudi_reconcile.spark.versions import UsedVersion, find_spark, find_used_java, list_used_versions
 
 
 def java(folder: Path, release: str | None) -> Path:
@@ -23,7 +23,7 @@ def test_java_is_the_first_supported_one_by_its_release_file(tmp_path: Path) -> 
     new = java(tmp_path / "21", 'IMPLEMENTOR="x"\nJAVA_VERSION="21.0.8"\nOS_ARCH="x"\n')
     last = java(tmp_path / "17", 'JAVA_VERSION="17.0.15"\n')
 
-    assert judge_java([("gone", tmp_path / "no"), ("a", old), ("b", new), ("c", last)]) == UsedVersion(
+    assert find_used_java([("gone", tmp_path / "no"), ("a", old), ("b", new), ("c", last)]) == UsedVersion(
         "Java", "21.0.8", "b"
     )
 
@@ -32,7 +32,7 @@ def test_java_behind_a_link_is_that_of_the_runtime_it_leads_to(tmp_path: Path) -
     link = tmp_path / "java"
     link.symlink_to(java(tmp_path / "17", 'JAVA_VERSION="17.0.15"\n'))
 
-    assert judge_java([("path", link)]).version == "17.0.15"
+    assert find_used_java([("path", link)]).version == "17.0.15"
 
 
 @pytest.mark.parametrize("release", [None, "", 'JAVA_VERSION="\x1b[2J"\n'])
@@ -40,7 +40,7 @@ def test_java_without_a_release_file_is_unknown_and_no_later_one_is_named(tmp_pa
     silent = java(tmp_path / "a", release)
     later = java(tmp_path / "b", 'JAVA_VERSION="17.0.15"\n')
 
-    found = judge_java([("first", silent), ("second", later)])
+    found = find_used_java([("first", silent), ("second", later)])
 
     assert found.version is None
     assert found.origin == "first has no release file: hudi-reconcile doctor"
@@ -49,7 +49,7 @@ def test_java_without_a_release_file_is_unknown_and_no_later_one_is_named(tmp_pa
 def test_no_supported_java_lists_what_was_found(tmp_path: Path) -> None:
     old = java(tmp_path / "11", 'JAVA_VERSION="11.0.2"\n')
 
-    found = judge_java([("JAVA_HOME=/j", tmp_path / "no"), ("path", old)])
+    found = find_used_java([("JAVA_HOME=/j", tmp_path / "no"), ("path", old)])
 
     assert (found.version, "JAVA_HOME=/j: did not run; path: Java 11.0.2" in found.origin) == (None, True)
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result_parts import Covered
-from hudi_reconcile.core.sweep.proof import ContentProof, parse, write_proof_document
+from hudi_reconcile.core.sweep.proof import ContentProof, build_proof_document, parse
 from hudi_reconcile.core.tables.values import PartitionField
 from hudi_reconcile.stages.job import PartialSweep, ProofRequest
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -38,7 +38,7 @@ def night(world: World, earlier: ContentProof | None = None, rotation: int = 100
 
 def proof_of(swept: Swept) -> ContentProof:
     assert swept.proof is not None
-    return parse(write_proof_document("t", swept.proof))
+    return parse(build_proof_document("t", swept.proof))
 
 
 def covered(swept: Swept) -> Covered:

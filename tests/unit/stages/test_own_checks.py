@@ -19,7 +19,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.check import NewestComparison, Summed, judge_drift, judge_freshness, judge_total
+from hudi_reconcile.stages.check import NewestComparison, Summed, measure_drift, measure_freshness, measure_total
 from tests.fakes.rows import COLUMNS
 from tests.fakes.source import FakeSource
 from tests.fakes.world import World
@@ -62,14 +62,14 @@ kinds = st.lists(st.sampled_from(DRIFT_KINDS), min_size=1, unique=True).map(tupl
 
 @given(counts, kinds)
 def test_drift_counts_the_findings_of_its_kinds_and_no_others(found: dict[str, int], wanted: tuple[str, ...]) -> None:
-    measured = judge_drift(Drift(wanted), NewestComparison("run-1", found, 10), 0, table="t")
+    measured = measure_drift(Drift(wanted), NewestComparison("run-1", found, 10), 0, table="t")
 
     assert measured.failed_rows == sum(rows for kind, rows in found.items() if kind in wanted)
     assert not measured.problem
 
 
 def test_drift_without_a_comparison_is_a_problem_with_the_command_to_type() -> None:
-    measured = judge_drift(Drift(DRIFT_KINDS), None, 0, table="t")
+    measured = measure_drift(Drift(DRIFT_KINDS), None, 0, table="t")
 
     assert (measured.problem, measured.fix) == (
         "there is no sweep of this table to look at",
@@ -81,7 +81,7 @@ def test_drift_without_a_comparison_is_a_problem_with_the_command_to_type() -> N
 def test_drift_of_a_comparison_that_left_something_out_is_a_problem_whatever_it_found(found: dict[str, int]) -> None:
     assert (
         "column note"
-        in judge_drift(Drift(DRIFT_KINDS), NewestComparison("run-1", found, 10, "column note"), 0, table="t").problem
+        in measure_drift(Drift(DRIFT_KINDS), NewestComparison("run-1", found, 10, "column note"), 0, table="t").problem
     )
 
 
@@ -89,13 +89,13 @@ def test_drift_of_a_comparison_that_left_something_out_is_a_problem_whatever_it_
 def test_totals_hold_exactly_up_to_the_tolerance(values: list[int | None], off: int, tolerance: int) -> None:
     lake_sum = sum(value for value in values if value is not None) + off
 
-    measured = judge_total(Total("v", Decimal(tolerance)), sides(source(*values), str(lake_sum)))
+    measured = measure_total(Total("v", Decimal(tolerance)), sides(source(*values), str(lake_sum)))
 
     assert measured.failed_rows == int(abs(off) > tolerance)
 
 
 def test_total_tells_sums_and_ends_of_both_sides_in_full() -> None:
-    measured = judge_total(Total("v"), sides(source(2, None, -(10**30), 5), "3"))
+    measured = measure_total(Total("v"), sides(source(2, None, -(10**30), 5), "3"))
 
     assert measured.totals is not None
     assert measured.totals.document == {
@@ -106,7 +106,7 @@ def test_total_tells_sums_and_ends_of_both_sides_in_full() -> None:
 
 
 def test_total_of_nothing_is_0_and_has_no_ends() -> None:
-    measured = judge_total(Total("v"), sides(source(None), "0"))
+    measured = measure_total(Total("v"), sides(source(None), "0"))
 
     assert measured.failed_rows == 0
     assert measured.totals is not None
@@ -117,7 +117,7 @@ def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> N
     renamed = (COLUMNS[0], replace(COLUMNS[1], lake_name="w"), COLUMNS[2])
 
     for name in ("w", "v"):
-        assert judge_total(Total(name), sides(source(1, 2, columns=renamed), "3", column="w")).failed_rows == 0
+        assert measure_total(Total(name), sides(source(1, 2, columns=renamed), "3", column="w")).failed_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> N
 def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta | None, problem: str) -> None:
     compared = NewestComparison("run-1", {}, 10, ended_utc="1970-01-01T00:00:00Z")
 
-    found = judge_drift(Drift(("deleted",), max_age), compared, 26 * 3600 * 1_000_000, table="t")
+    found = measure_drift(Drift(("deleted",), max_age), compared, 26 * 3600 * 1_000_000, table="t")
 
     assert bool(found.problem) is bool(problem)
     assert problem in found.problem
@@ -136,7 +136,7 @@ def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta |
 def test_drift_that_an_apply_left_of_what_was_found_names_both_runs() -> None:
     compared = NewestComparison("run-1", {"deleted": 1}, 10, ended_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
 
-    found = judge_drift(Drift(("deleted",)), compared, 0, table="t")
+    found = measure_drift(Drift(("deleted",)), compared, 0, table="t")
 
     assert found.failed_rows == 1
     assert found.detail == "run run-1, 0 h 0 min ago, and the apply of its plan, run run-2, left deleted 1"
@@ -144,7 +144,7 @@ def test_drift_that_an_apply_left_of_what_was_found_names_both_runs() -> None:
 
 @pytest.mark.parametrize("name", ["v", "V"])
 def test_total_of_a_masked_column_shows_no_sum(name: str) -> None:
-    measured = judge_total(Total("v"), sides(source(1), "3", masking=Masking.of({name: "hmac"}, "show")))
+    measured = measure_total(Total("v"), sides(source(1), "3", masking=Masking.of({name: "hmac"}, "show")))
 
     assert (measured.failed_rows, measured.detail, measured.totals) == (1, "", None)
 
@@ -152,7 +152,7 @@ def test_total_of_a_masked_column_shows_no_sum(name: str) -> None:
 @pytest.mark.parametrize(("column", "why"), [("w", "no column 'w'"), ("at", "only numbers have a sum")])
 def test_total_of_what_has_no_sum_cannot_run(column: str, why: str) -> None:
     with pytest.raises(UnverifiedError, match=why):
-        judge_total(Total(column), sides(source(1), "1", column=column))
+        measure_total(Total(column), sides(source(1), "1", column=column))
 
 
 def checkpoint(**values: Any) -> CheckpointAt:
@@ -173,7 +173,7 @@ def test_age_is_that_of_the_watermark_in_its_own_zone(text: str, age_hours: int)
     found = checkpoint(watermark_micros=10 * HOUR, text=text)
 
     def failed(limit: timedelta) -> int:
-        return judge_freshness(Freshness(limit), found, 11 * HOUR, source=Ahead(), table="t").failed_rows  # type: ignore[arg-type]
+        return measure_freshness(Freshness(limit), found, 11 * HOUR, source=Ahead(), table="t").failed_rows  # type: ignore[arg-type]
 
     assert failed(timedelta(hours=age_hours)) == 0
     assert failed(timedelta(hours=age_hours) - timedelta(microseconds=1)) == 1
@@ -182,17 +182,19 @@ def test_age_is_that_of_the_watermark_in_its_own_zone(text: str, age_hours: int)
 def test_text_watermark_that_is_a_time_has_an_age() -> None:
     found = checkpoint(watermark_value="1970-01-01T12:00:00+02:00", text="1970-01-01T12:00:00+02:00")
 
-    assert judge_freshness(Freshness(timedelta(hours=1)), found, 11 * HOUR, source=source(), table="t").failed_rows == 0
+    assert (
+        measure_freshness(Freshness(timedelta(hours=1)), found, 11 * HOUR, source=source(), table="t").failed_rows == 0
+    )
 
 
 @pytest.mark.parametrize("found", [None, checkpoint(), checkpoint(watermark_value="17", text="17")])
 def test_freshness_without_a_time_cannot_run(found: CheckpointAt | None) -> None:
     with pytest.raises(UnverifiedError):
-        judge_freshness(Freshness(timedelta(hours=1)), found, 0, source=source(), table="t")
+        measure_freshness(Freshness(timedelta(hours=1)), found, 0, source=source(), table="t")
 
 
 def test_kinds_with_a_sum_are_numbers() -> None:
     text = (COLUMNS[0], Column("v", Kind.TEXT, "text"), COLUMNS[2])
 
     with pytest.raises(UnverifiedError):
-        judge_total(Total("v"), sides(source(columns=text), "0"))
+        measure_total(Total("v"), sides(source(columns=text), "0"))

@@ -9,7 +9,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import KeyFaults, Signs
 from hudi_reconcile.stages.pull.pull import pull
-from hudi_reconcile.stages.pull.start import sign_notes
+from hudi_reconcile.stages.pull.start import note_signs
 from hudi_reconcile.stages.watermark import choose_watermark
 from tests.fakes.rows import COLUMNS, Killed
 from tests.fakes.world import World, at_checkpoint, job, pulled, swept
@@ -292,10 +292,10 @@ def test_notes_tell_of_a_replica_of_a_cached_sequence_and_of_a_scan_that_an_inde
     assert "the server is a replica" in pull(job(), world.edges, full=False).notes
     assert "the server is a replica" in swept(world).result.notes
     ids = choose_watermark(job(watermark=(), incrementing="id"), world.source.describe())
-    (cached,) = sign_notes(ids, Signs(is_indexed=True, id_cache=50), table_rows=10**9)
+    (cached,) = note_signs(ids, Signs(is_indexed=True, id_cache=50), table_rows=10**9)
     assert "id comes from a sequence with CACHE 50" in cached
     assert "needs sweep" in cached
-    (scanned,) = sign_notes(ids, Signs(is_indexed=False), table_rows=1_200_000)
+    (scanned,) = note_signs(ids, Signs(is_indexed=False), table_rows=1_200_000)
     assert scanned == "id leads no index: every pull scans the whole table, about 1,200,000 rows"
-    assert sign_notes(ids, Signs(is_indexed=False), table_rows=99_999) == ()
-    assert sign_notes(ids, Signs(is_indexed=None), table_rows=10**9) == ()
+    assert note_signs(ids, Signs(is_indexed=False), table_rows=99_999) == ()
+    assert note_signs(ids, Signs(is_indexed=None), table_rows=10**9) == ()

@@ -11,7 +11,7 @@ from hudi_reconcile.core.result_parts import Precision
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.schema_drift import KnownColumns
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable
-from hudi_reconcile.stages.comparison import match_columns, tell_altered
+from hudi_reconcile.stages.comparison import mark_altered, match_columns
 from hudi_reconcile.stages.pull.schema import CannotFollowError
 from tests.fakes.lake import FakeLake
 from tests.fakes.rows import COLUMNS
@@ -163,7 +163,7 @@ def test_values_that_the_read_alters_are_unverified_in_typed_columns_and_fine_in
     with_lake_type(monkeypatch, "at", "string")
     lake = world.lake.look()
     assert lake is not None
-    scope = tell_altered(job(watermark=()), match_columns(job(watermark=()), world.source.describe(), lake), ("at",))
+    scope = mark_altered(job(watermark=()), match_columns(job(watermark=()), world.source.describe(), lake), ("at",))
 
     assert (scope.unverified, scope.schema) == ((), ())
 
