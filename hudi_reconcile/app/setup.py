@@ -38,7 +38,7 @@ from hudi_reconcile.spark.session import SessionRequest
 def build_props_call(
     path: Path, reports: Path, names: tuple[str, ...], source_limit: int | None = None, *, full: bool = False
 ) -> tuple[Call, tuple[str, ...]]:
-    """The pull of the table of a properties file, and what its user should be told.
+    """The call that pulls the one table of a properties file, and the notes for its user.
 
     Raises ConfigError for a file that is wrong, UsageError for the name of another table, and for a limit of rows that have no
     order.

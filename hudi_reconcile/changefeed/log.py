@@ -62,7 +62,7 @@ def filter_touched(versions: DataFrame, *, few: bool = False) -> DataFrame:
 
 
 def _select_touched_by_name(versions: DataFrame) -> DataFrame:
-    """The same, found by the names of versions alone, so that whole rows are read and moved only where something was done."""
+    """The same by the names of versions alone: whole rows are read and moved only where something changed."""
     sides = versions.groupBy(*_NAME).agg(F.min("side").alias("first"), F.max("side").alias("last"))
     names = sides.where("first = last").select(*_NAME).localCheckpoint(eager=True)
     return versions.join(F.broadcast(names) if names.count() <= MOST_BROADCAST_ROWS else names, list(_NAME))

@@ -266,9 +266,9 @@ def look_again_by_digest(
 
 
 def _has_unequal_sums(ours: DataFrame, theirs: DataFrame) -> bool:
-    """Whether any segment's rows or their digests add up to something else on the other side. One job."""
-    columns = ("segment", "source_digest as digest", "1L as side"), ("segment", "lake_digest as digest", "-1L as side")
-    sides = ours.selectExpr(*columns[0]).unionAll(theirs.selectExpr(*columns[1]))
+    """Whether the number of rows, or the sum of their digests, differs between the sides in any segment. One job."""
+    plus = ours.selectExpr("segment", "source_digest as digest", "1L as side")
+    sides = plus.unionAll(theirs.selectExpr("segment", "lake_digest", "-1L"))
     sums = ("sum(side)", f"sum(side * {HIGH_HALF})", f"sum(side * {LOW_HALF})")
     differs = " or ".join(f"{one} <> 0" for one in sums)
     return sides.groupBy("segment").agg(F.expr(f"{differs} as differs")).where("differs").count() > 0

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.pull.retry import ROUNDS, Passing, judge_state, wait_seconds
+from hudi_reconcile.core.pull.retry import ROUNDS, Passing, classify_state, wait_seconds
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.databases.base import Untold, log_statement
 
@@ -188,7 +188,7 @@ def _is_broken(error: DBAPIError) -> bool:
     refused = (
         type(found).__name__ == "OperationalError" and state is None and not isinstance(code, int)
     )  # psycopg: connecting
-    known = judge_state(state, code if isinstance(code, int) else None)
+    known = classify_state(state, code if isinstance(code, int) else None)
     return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE
 
 

@@ -132,7 +132,7 @@ class Store:
         return sorted(filter(is_run_id, names), reverse=True)
 
     def list_open(self, *, wait_seconds: float | None = None) -> OpenRuns:
-        """The runs whose folders are unfinished. Waits for the store's lock as long as others do, or no longer than this."""
+        """The runs whose folders are unfinished. Waits at most so long for the store's lock; None: as long as a run does."""
         if not (self.reports / STORE_LOCK).exists():
             return OpenRuns((), ())
         with lock_file(

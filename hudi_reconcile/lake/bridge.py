@@ -53,7 +53,7 @@ class Timeline:
         self._open(spark._jvm, jsc.hadoopConfiguration(), path)  # noqa: SLF001
 
     @classmethod
-    def open_bare(cls, jvm: Any, path: str) -> Timeline:
+    def open_in_bare_jvm(cls, jvm: Any, path: str) -> Timeline:
         """The same without a Spark session."""
         found = cls.__new__(cls)
         found._open(jvm, jvm.org.apache.hadoop.conf.Configuration(), path)  # noqa: SLF001  another constructor

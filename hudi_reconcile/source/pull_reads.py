@@ -23,14 +23,14 @@ from hudi_reconcile.core.pull.cursor import Ahead, Edge, Mark, Order, Value, Win
 from hudi_reconcile.core.pull.retry import (
     Passing,
     advise_on_read,
+    classify_error_text,
     count_tries,
     find_driver_reason,
-    judge_text,
     wait_seconds,
 )
 from hudi_reconcile.core.pull.zone_offset import MOST_AHEAD_MICROS
 from hudi_reconcile.core.safe_text import UNREADABLE, redact_message
-from hudi_reconcile.core.tables.key_encoding import read_key
+from hudi_reconcile.core.tables.key_encoding import parse_key
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Engine, TableRequest
@@ -128,7 +128,7 @@ def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
     where = reads.where_clause((*request.predicates, shown))
     found = engine.rows(f"select {top} as hr_top from {table.name}{where}")[0]["hr_top"]
-    value = None if found is None else read_key(columns[order.columns[0]], str(found))
+    value = None if found is None else parse_key(columns[order.columns[0]], str(found))
     return value if isinstance(value, int) else None
 
 
@@ -241,9 +241,9 @@ def _judge_error(error: Exception) -> tuple[Passing, str]:
     text = str(error)
     found = find_driver_reason(text)
     if found is None:
-        return judge_text(text), type(error).__name__
+        return classify_error_text(text), type(error).__name__
     reason = redact_message(found[1], kind=found[0], whole=text)
-    return Passing.STAYS if reason == UNREADABLE else judge_text(text), reason[:_REASON_CHARS]
+    return Passing.STAYS if reason == UNREADABLE else classify_error_text(text), reason[:_REASON_CHARS]
 
 
 def _build_failure(

@@ -27,7 +27,7 @@ from hudi_reconcile.core.pull.read_plan import (
     plan_by_rank,
 )
 from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, merge_ranges
-from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, read_key
+from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, parse_key
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Catalogued, Engine, JdbcTarget
@@ -265,7 +265,7 @@ def gather_statistics(engine: Engine, asked: StatisticsRequest, found: Catalogue
         row_bytes=found.row_bytes,
         rows_known=found.rows_known,
         bounds=_values(key, found.bounds),
-        common=tuple((v, share) for text, share in found.common if (v := read_key(key, text)) is not None),
+        common=tuple((v, share) for text, share in found.common if (v := parse_key(key, text)) is not None),
         null_share=found.null_share,
         low=low,
         high=high,
@@ -313,7 +313,7 @@ def _sample_keys(engine: Engine, asked: StatisticsRequest, known: Statistics, sa
         found = engine.rows(query)
     except SourceError as error:
         return replace(ends, why=f"{known.why}; keys could not be sampled ({error.message}); {unchecked}")
-    values = sorted(v for row in found if (v := read_key(key, str(row["hr_key"]))) is not None)
+    values = sorted(v for row in found if (v := parse_key(key, str(row["hr_key"]))) is not None)
     if len(values) < _LEAST_SAMPLE:
         return replace(ends, why=f"{known.why}; a sample found {len(values)} keys; {unchecked}")
     return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thin_out(values))
@@ -330,7 +330,7 @@ def _thin_out(values: Sequence[KeyValue]) -> tuple[KeyValue, ...]:
 
 
 def _values(key: Column, texts: tuple[str, ...]) -> tuple[KeyValue, ...]:
-    return tuple(value for text in texts if (value := read_key(key, text)) is not None)
+    return tuple(value for text in texts if (value := parse_key(key, text)) is not None)
 
 
 def _ends(cut: Segmentation | None) -> tuple[int | None, int | None]:

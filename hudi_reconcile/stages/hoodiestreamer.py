@@ -44,13 +44,13 @@ def find_streamer_checkpoint(
         return None
     columns = tuple(sorted(column.lake_name for column in table.columns))
     blank = Checkpoint(pulls.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
-    return CheckpointAt(watermark.put_mark(blank, Mark(found.earliest)), origin.instant)
+    return CheckpointAt(watermark.set_mark(blank, Mark(found.earliest)), origin.instant)
 
 
 def find_furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
     """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints."""
     found = find_position(watermark, origin)
-    marks = [watermark.find_reached(checkpoint), None if found is None else Mark(found.latest)]
+    marks = [watermark.find_reached_mark(checkpoint), None if found is None else Mark(found.latest)]
     return max((mark for mark in marks if mark is not None), key=rank, default=None)
 
 
@@ -58,7 +58,7 @@ def build_handed_back(
     watermark: Watermark, checkpoint: Checkpoint, lake_table: LakeTable, origin: Origin
 ) -> HandedBack | None:
     """The checkpoint for HoodieStreamer's next run; None where the table has none of its JDBC source, or a later one."""
-    before, reached = find_position(watermark, origin), watermark.find_reached(checkpoint)
+    before, reached = find_position(watermark, origin), watermark.find_reached_mark(checkpoint)
     if lake_table.owned or before is None or reached is None or origin.streamer_key is None:
         return None
     text = spell_checkpoint(watermark.moving[0].kind, reached.value)

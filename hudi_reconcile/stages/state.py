@@ -62,7 +62,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
             kept = before.checkpoint
             blank = replace(blank, columns=kept.columns, dropped=kept.dropped, where=kept.where, timeline=kept.timeline)
             blank = replace(blank, as_of_micros=kept.as_of_micros, position=kept.position)
-        checkpoint = watermark.put_mark(blank, mark)
+        checkpoint = watermark.set_mark(blank, mark)
         action = "reset" if value is None else "set"
         labels = {**job.labels("state"), "state": action, "by": by}
         instant = lake.mark(table, checkpoint, labels)

@@ -104,7 +104,7 @@ class Watermark:
             shown = watermark_text(self.kind, mark.value)
         return shown if mark.id is None else f"{shown}, {_plain(mark.id)}"
 
-    def find_reached(self, checkpoint: Checkpoint | None) -> Mark | None:
+    def find_reached_mark(self, checkpoint: Checkpoint | None) -> Mark | None:
         """How far pulls by these columns are complete; None where nothing with a watermark was pulled."""
         if checkpoint is None or not self.continues(checkpoint):
             return None
@@ -127,7 +127,7 @@ class Watermark:
         """The incrementing column's name."""
         return None if self.id_column is None else self.id_column.name
 
-    def put_mark(self, checkpoint: Checkpoint, mark: Mark | None) -> Checkpoint:
+    def set_mark(self, checkpoint: Checkpoint, mark: Mark | None) -> Checkpoint:
         """The checkpoint with this mark in it."""
         named = replace(checkpoint, watermark=self.names, incrementing=self.id_name, text=self.text(mark))
         if mark is None:
@@ -203,7 +203,7 @@ def describe_replica_lag(
     replayed, kept = moment.replayed_micros, None if checkpoint is None else checkpoint.checkpoint
     if moment.stopped or replayed is None or kept is None:
         return moment.stopped
-    shown, mark = watermark_text(Kind.TIMESTAMPTZ, replayed), watermark.find_reached(kept)
+    shown, mark = watermark_text(Kind.TIMESTAMPTZ, replayed), watermark.find_reached_mark(kept)
     if watermark.has_clock and mark is not None and isinstance(mark.value, int):
         here = replayed if watermark.kind is Kind.TIMESTAMPTZ else replayed + offset_at(replayed)
         brought = f"rows up to {watermark.text(mark)}" if is_behind(mark.value, here) else ""

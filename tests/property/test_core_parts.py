@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.pull.read_plan import SERIAL_ROWS, Limits, Parts, Ranked, Statistics, plan, plan_by_rank
-from hudi_reconcile.core.tables.key_encoding import KeyValue, read_key, write_edge
+from hudi_reconcile.core.tables.key_encoding import KeyValue, parse_key, write_edge
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
@@ -172,16 +172,16 @@ def test_different_keys_at_even_ranks_give_even_parts(count: int, rows: int) -> 
 @given(st.decimals(-(10**30), 10**30, places=6, allow_nan=False))
 def test_decimal_edge_reads_back_as_it_was(number: Any) -> None:
     column = Column("n", Kind.DECIMAL, "numeric(38,6)", precision=38, scale=6)
-    value = read_key(column, f"{number:f}")
+    value = parse_key(column, f"{number:f}")
 
     assert value is not None
-    assert read_key(column, write_edge(column, value)) == value
+    assert parse_key(column, write_edge(column, value)) == value
 
 
 @given(st.uuids(), st.uuids())
 def test_uuids_are_in_the_order_of_their_text(left: Any, right: Any) -> None:
     column = Column("u", Kind.UUID, "uuid")
-    values = [read_key(column, str(one)) for one in (left, right)]
+    values = [parse_key(column, str(one)) for one in (left, right)]
 
     assert [write_edge(column, value) for value in values if value is not None] == [str(left), str(right)]
     assert (values[0] < values[1]) == (str(left) < str(right))  # type: ignore[operator]

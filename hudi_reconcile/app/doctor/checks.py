@@ -186,7 +186,7 @@ def _source_and_lake(config: Config, tables: tuple[TableConfig, ...], environ: E
 def _origin(config: Config, environ: Environment, path: str) -> Origin:
     """Who wrote the table at the path, read by a JVM without Spark."""
     with open_bare_jvm(request_session(config), environ) as jvm:
-        line = Timeline.open_bare(jvm, path)
+        line = Timeline.open_in_bare_jvm(jvm, path)
         return read_origin(line, line.properties())
 
 

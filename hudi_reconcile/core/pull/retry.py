@@ -65,15 +65,15 @@ def reckon_table_wait(kind: str, message: str, attempt: int, retries: int) -> fl
     >>> reckon_table_wait("SourceError", "connection refused", 1, 2), reckon_table_wait("SourceError", "no column", 1, 2)
     (5.0, None)
     """
-    is_passing = kind == "SourceError" and judge_text(message) is Passing.BROKEN
+    is_passing = kind == "SourceError" and classify_error_text(message) is Passing.BROKEN
     most = retries if is_passing else min(retries, 1) if kind == "ExecutorLostError" else 0
     return None if attempt > most else _TABLE_WAITS_SECONDS[min(attempt, len(_TABLE_WAITS_SECONDS)) - 1]
 
 
-def judge_state(state: str | None, code: int | None = None) -> Passing:
+def classify_state(state: str | None, code: int | None = None) -> Passing:
     """What a SQLSTATE, or a MySQL error number, says.
 
-    >>> judge_state("57P01"), judge_state("42P01"), judge_state(None, 2013)
+    >>> classify_state("57P01"), classify_state("42P01"), classify_state(None, 2013)
     (<Passing.BROKEN: 'broken'>, <Passing.STAYS: 'stays'>, <Passing.BROKEN: 'broken'>)
     """
     if (state or "").startswith(_BROKEN_STATES) or code in _BROKEN_CODES:
@@ -81,7 +81,7 @@ def judge_state(state: str | None, code: int | None = None) -> Passing:
     return Passing.CUT if state in _CUT_STATES else Passing.STAYS
 
 
-def judge_text(text: str) -> Passing:
+def classify_error_text(text: str) -> Passing:
     """What the text of a Java exception says, where no SQLSTATE is to be had."""
     reason = find_driver_reason(text)
     said = text if reason is None else f"{reason[0]}: {reason[1]}"

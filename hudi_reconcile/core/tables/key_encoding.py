@@ -22,10 +22,10 @@ _OPEN_TEXT = frozenset({Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT})
 ORDERED_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.UUID, Kind.TEXT})
 
 
-def read_key(column: Column, text: str) -> KeyValue | None:
+def parse_key(column: Column, text: str) -> KeyValue | None:
     """A key as its database writes it, in an order that Python has too; None where it is no edge (infinity, BC, NaN).
 
-    >>> read_key(Column("d", Kind.DATE, "date"), "1970-01-03"), read_key(Column("d", Kind.DATE, "date"), "infinity")
+    >>> parse_key(Column("d", Kind.DATE, "date"), "1970-01-03"), parse_key(Column("d", Kind.DATE, "date"), "infinity")
     (2, None)
     """
     try:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hudi_reconcile.core.tables.key_encoding import convert_to_micros, read_key
+from hudi_reconcile.core.tables.key_encoding import convert_to_micros, parse_key
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.databases.jdbc.products import Product
 from hudi_reconcile.sql import reads
@@ -88,7 +88,7 @@ class KeyRanks:
             return _digits(text)
         if column.kind in CALENDAR_KINDS:
             day = text[:10] if column.kind is Kind.DATE else text
-            found = read_key(column, day)
+            found = parse_key(column, day)
             return self._dialect.literal(column, convert_to_micros(column, found)) if isinstance(found, int) else None
         # Backslashes and control characters mean something to some literals, and '' is NULL to Oracle.
         is_plain = bool(text) and "\\" not in text and text.isprintable()

@@ -82,7 +82,7 @@ class ChainedFiles:
         rows = shaped(self._scan([one.path for one in later]).where(own), _name())
         return rows.unionByName(shaped(self._scan(before), _name())) if before else rows
 
-    def read_alive(self) -> DataFrame | None:
+    def read_alive_rows(self) -> DataFrame | None:
         """Rows of the last file of each chain that the commits asked for wrote. None where Spark leaves files out."""
         times = sorted({one.requested for chain in self._chains for one in chain if one.n is not None})
         rows = self._scan_all([chain[-1].path for chain in self._chains])

@@ -261,7 +261,7 @@ class HudiHistory:
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         files = self._chain_files(commits)
-        found = files.read_alive() if files else None
+        found = files.read_alive_rows() if files else None
         rows = self._read_alive(commits) if found is None else self._shape_rows(found, _requested_column())
         return self._upserts(self._number_rows(rows, commits))
 

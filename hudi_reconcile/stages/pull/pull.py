@@ -219,7 +219,7 @@ def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, sour
     """Rows that were read and may not be written: of odd watermarks, or of a source that is no longer what it was."""
     if staged.rows:
         refuse_changed(job, start, source.describe())
-    reached = start.watermark.find_reached(None if done.after is None else done.after.checkpoint)
+    reached = start.watermark.find_reached_mark(None if done.after is None else done.after.checkpoint)
     odd = list_odd_shapes(staged.shapes, reached)
     if odd:
         raise RefusedError(
@@ -233,7 +233,7 @@ def _write(
     job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
 ) -> tuple[CheckpointAt, Batch]:
     earlier = None if done.after is None else done.after.checkpoint
-    reached = choose_next_checkpoint(start.watermark.find_reached(earlier), staged.greatest)
+    reached = choose_next_checkpoint(start.watermark.find_reached_mark(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
     standing = advance_lineage(earlier, start.standing, anew=done.existing is None or land is not None)
     blank = Checkpoint(
@@ -250,7 +250,7 @@ def _write(
         position=standing.position,
         as_of_micros=start.moment.reckon_as_of(None if earlier is None else earlier.as_of_micros),
     )
-    checkpoint = start.watermark.put_mark(blank, reached)
+    checkpoint = start.watermark.set_mark(blank, reached)
     # A replacement of another tool's table would take the odd rows that this holds back out of it.
     new = _new_table(job, start.table)
     into = (done.existing or new) if land is None or (done.existing and done.existing.owned) else None

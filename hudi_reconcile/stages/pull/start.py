@@ -88,7 +88,7 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
     if watermark.moving:
         now = watermark.convert_clock(moment, source.zone_offset_micros)
-        reached = watermark.find_reached(None if before is None else before.checkpoint)
+        reached = watermark.find_reached_mark(None if before is None else before.checkpoint)
         _refuse_clock_gone_back(job, watermark, before, now)
         _refuse_counter_gone_back(job, watermark, reached, bound)
         if not watermark.by_version:  # always there, and no clock that could be wrong
@@ -277,7 +277,7 @@ def _note_missing_log(lake: LakeSettings, existing: LakeTable | None) -> tuple[s
 
 
 def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None, bound: Value | None) -> Window:
-    reached = watermark.find_reached(None if before is None else before.checkpoint)
+    reached = watermark.find_reached_mark(None if before is None else before.checkpoint)
     return build_next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
 
 
@@ -290,7 +290,7 @@ def _find_page_end(source: Source, table: SourceTable, watermark: Watermark) -> 
 def _refuse_clock_gone_back(
     job: TableJob, watermark: Watermark, before: CheckpointAt | None, now_micros: int | None
 ) -> None:
-    reached = watermark.find_reached(None if before is None else before.checkpoint)
+    reached = watermark.find_reached_mark(None if before is None else before.checkpoint)
     if reached is None or now_micros is None or not isinstance(reached.value, int):
         return
     step = _MINUTE_MICROS if watermark.kind is Kind.TIMESTAMPTZ else _LOCAL_STEP_MICROS

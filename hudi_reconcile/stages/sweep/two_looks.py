@@ -311,7 +311,7 @@ def find_pending_range(
         reached = find_furthest_mark(mark, ours, sides.lake.read_origin())
         known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
     else:
-        reached = mark.find_reached(ours)
+        reached = mark.find_reached_mark(ours)
         known = ours is not None and mark.continues(ours)
     if not known or not mark.moving:
         return None

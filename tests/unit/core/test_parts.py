@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from hudi_reconcile.core.pull.read_plan import Limits, Statistics, fetch_rows, plan
-from hudi_reconcile.core.tables.key_encoding import KeyValue, read_key
+from hudi_reconcile.core.tables.key_encoding import KeyValue, parse_key
 from hudi_reconcile.core.tables.kinds import Column, Kind
 
 ROWS = 1_000_000
@@ -133,7 +133,7 @@ VALUES: list[tuple[Kind, str, KeyValue | None]] = [
 
 @pytest.mark.parametrize(("kind", "text", "value"), VALUES, ids=[f"{kind} {text!r}" for kind, text, _ in VALUES])
 def test_key_value_is_known_only_where_its_order_is(kind: Kind, text: str, value: KeyValue | None) -> None:
-    assert read_key(Column("k", kind, "t", scale=1), text) == value
+    assert parse_key(Column("k", kind, "t", scale=1), text) == value
 
 
 def test_every_row_is_expected_once() -> None:

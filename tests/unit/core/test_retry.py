@@ -4,10 +4,10 @@ import pytest
 
 from hudi_reconcile.core.pull.retry import (
     Passing,
+    classify_error_text,
+    classify_state,
     count_tries,
     find_driver_reason,
-    judge_state,
-    judge_text,
     reckon_table_wait,
 )
 
@@ -31,7 +31,10 @@ TEXTS = {
 
 @pytest.mark.parametrize(("text", "passing"), TEXTS.items())
 def test_failure_of_a_read_is_judged_by_its_innermost_cause(text: str, passing: Passing) -> None:
-    assert judge_text(SPARK + text + "\n\tat org.postgresql.core.v3.QueryExecutorImpl.receive(Q.java:1)") is passing
+    assert (
+        classify_error_text(SPARK + text + "\n\tat org.postgresql.core.v3.QueryExecutorImpl.receive(Q.java:1)")
+        is passing
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,7 @@ def test_failure_of_a_read_is_judged_by_its_innermost_cause(text: str, passing: 
     ],
 )
 def test_failure_of_a_statement_is_judged_by_its_state(state: str | None, code: int | None, passing: Passing) -> None:
-    assert judge_state(state, code) is passing
+    assert classify_state(state, code) is passing
 
 
 def test_what_stays_is_tried_once_and_what_ran_out_of_time_twice() -> None:
