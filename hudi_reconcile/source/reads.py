@@ -68,12 +68,24 @@ class JdbcRead:
         return JdbcRead(self.query, (self.predicates[number],), self.fetch_rows)
 
 
-def build_ranges_read(
-    dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, where: tuple[str, ...]
-) -> JdbcRead:
-    """Some segments of a table whose key is cut into ranges: in one statement, served by the key's index."""
+def build_ranges_reads(
+    dialect: Dialect,
+    table: SourceTable,
+    cut: RangeSegments,
+    segments: SegmentSet,
+    where: tuple[str, ...],
+    *,
+    lanes: int,
+) -> tuple[JdbcRead, ...]:
+    """Some segments of a table whose key is cut into ranges, served by the key's index: one statement per lane, side by side.
+
+    Few rows come in one statement. Each key is in one of them, so that they tell of a key what a single one would.
+    """
     select = reads.select_list(dialect, table.read_columns)
-    return JdbcRead(dialect.ranges_query(select, table.name, table.key[0], merge_ranges(cut, segments), where), (ALL,))
+    expected_rows = table.rows_estimate * len(segments.ids) // cut.count
+    ranges = [merge_ranges(cut, part) for part in segments.divide(lanes if expected_rows >= SERIAL_ROWS else 1)]
+    queries = [dialect.ranges_query(select, table.name, table.key[0], each, where) for each in ranges]
+    return tuple(JdbcRead(query, (ALL,)) for query in queries)
 
 
 def read(spark: SparkSession, target: JdbcTarget, plan: JdbcRead, columns: tuple[Column, ...]) -> DataFrame:

@@ -21,7 +21,7 @@ from tests.integration.project import Project
 from tests.support.kill_places import ROOT
 from tests.support.one_session import OneSession
 from tests.support.postgres import Database
-from tests.support.spark_cluster import SparkCluster, any_cluster
+from tests.support.spark_cluster import QUICK_CONF, SparkCluster, any_cluster
 
 PATIENCE_SECONDS = 300
 RULES = """version: 1
@@ -143,7 +143,7 @@ def test_evidence_of_a_cluster_is_on_the_drivers_disk_and_executors_that_die_cos
 
 
 def test_executors_that_spark_starts_beside_the_driver_do_the_same_work(project: Project, tmp_path: Path) -> None:
-    project.top = {"spark": {"master": "local-cluster[1,1,1024]"}}
+    project.top = {"spark": {"master": "local-cluster[1,1,1024]", "conf": QUICK_CONF}}
     with OneSession(project.write_config(), tmp_path / "session.log") as session:
         pulled = session.json("pull")
         project.database.execute(

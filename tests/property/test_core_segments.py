@@ -22,10 +22,13 @@ from hudi_reconcile.core.sweep.segments import (
     parse,
     spread,
 )
+from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
+from hudi_reconcile.source.reads import build_ranges_reads
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.dialect import Dialect
 
@@ -121,6 +124,25 @@ def test_sql_of_some_segments_reads_exactly_their_rows(cut: RangeSegments, wante
     if key is None:
         times = sql.count('"id" is null')
     assert times == int(cut.find_segment(key) in chosen.ids)
+
+
+@given(cuts(), st.sets(st.integers(0, 40), min_size=1), st.integers(1, 9), st.lists(keys, max_size=8, unique=True))
+def test_statements_side_by_side_read_each_row_of_some_segments_once_and_no_row_twice(
+    cut: RangeSegments, wanted: set[int], lanes: int, found: list[int | None]
+) -> None:
+    chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
+    table = SourceTable("t", (Column("id", Kind.INTEGER, "bigint"),), ("id",), 100_000_000, "server/t")
+
+    parts = build_ranges_reads(GENERIC, table, cut, chosen, (), lanes=lanes)
+
+    assert len(parts) == min(lanes, len(chosen.ids))
+    with sqlite3.connect(":memory:") as database:
+        database.execute('create table t ("id" integer)')
+        database.executemany("insert into t values (?)", [(key,) for key in found])
+        read = [key for part in parts for (key,) in database.execute(part.query)]
+    database.close()
+    assert len(read) == len(set(read))
+    assert set(read) >= {key for key in found if cut.find_segment(key) in chosen.ids}
 
 
 @given(st.one_of(cuts(), st.builds(HashSegments, st.tuples(names, names), st.integers(1, 9))))

@@ -25,6 +25,7 @@ _HOME = Path(pyspark.__file__).parent
 _EXECUTOR = b"CoarseGrainedExecutorBackend"
 # As in sessions over few rows: none of these JVMs lives long enough for the second compiler to pay.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+QUICK_CONF = {"spark.driver.extraJavaOptions": _QUICK, "spark.executor.extraJavaOptions": _QUICK}
 
 
 @dataclass(slots=True)
@@ -47,8 +48,7 @@ class SparkCluster:
             "spark.executor.memory": "600m",
             "spark.driver.memory": "800m",
             "spark.ui.enabled": "false",
-            "spark.driver.extraJavaOptions": _QUICK,
-            "spark.executor.extraJavaOptions": _QUICK,
+            **QUICK_CONF,
         }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 HashBy = Literal["xxhash64", "md5"]
@@ -80,6 +81,17 @@ class SegmentSet:
     def of(ids: Iterable[int]) -> SegmentSet:
         """The set of these ids."""
         return SegmentSet(tuple(sorted(set(ids))))
+
+    def divide(self, most: int) -> tuple[SegmentSet, ...]:
+        """Itself as at most so many sets of neighbours, as even as can be; an empty set is one part.
+
+        >>> [part.ids for part in SegmentSet((1, 2, 5, 7, 8)).divide(2)]
+        [(1, 2), (5, 7, 8)]
+        """
+        count = len(self.ids)
+        parts = max(1, min(most, count))
+        edges = [count * at // parts for at in range(parts + 1)]
+        return tuple(SegmentSet(self.ids[low:high]) for low, high in pairwise(edges))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,9 +55,10 @@ def signalled(stop: StopRequest) -> Callable[[], None]:
 
 @pytest.fixture(autouse=True)
 def _same_handler() -> object:
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_signal_ends_every_lane_by_its_jobs() -> None:
@@ -125,14 +126,16 @@ def test_lane_that_waits_for_the_source_is_left_behind() -> None:
 
 def test_stop_of_a_program_that_calls_us_ends_the_lanes_and_no_later_run() -> None:
     stop, asked = StopRequest(), threading.Event()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a program's own: it raises in the main thread
 
     def interrupt() -> None:
-        raise KeyboardInterrupt
+        time.sleep(0.1)  # until both lanes are under way
+        signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run_lanes([interrupt, lambda: void(asked.wait(SECONDS))], asked.set, stop=stop)
+        run_lanes([lambda: void(asked.wait(SECONDS)), interrupt], asked.set, stop=stop)
 
-    assert stop.signal == 0
+    assert (asked.is_set(), stop.signal) == (True, 0)
 
 
 def test_program_that_calls_us_waits_for_every_lane_since_it_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
