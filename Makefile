@@ -22,10 +22,10 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 	tests/unit $(filter-out tests/property/test_core_%,$(wildcard tests/property/test_*.py))
 
 # What make test has no time for. faults runs again what make test ran, and counts.
-LEFT_OUT := lowest faults hunt kills nights consumer-kills change-histories strategies foreign hdfs streamer flink writers examples soak soak-hot duel containers
+LEFT_OUT := lowest faults hunt kills nights consumer-kills histories change-histories strategies foreign hdfs streamer flink writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills change-histories strategies foreign hdfs streamer flink writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills histories change-histories strategies foreign hdfs streamer flink writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -107,6 +107,9 @@ consumer-kills: setup ## a consumer of changes killed with its JVM twenty times 
 
 change-histories: setup ## random histories of tables with and without each change log, and what Hudi 0.15 wrote: told right
 	@$(BIN)/pytest -q tests/long/test_change_histories.py tests/long/test_change_story.py tests/long/test_hudi_015.py
+
+histories: setup ## the histories of make test, each in the type of tables that it is not played in there
+	@$(BIN)/pytest -q tests/long/test_histories.py
 
 strategies: setup ## every pull strategy, into both types of tables, plain and partitioned: equal after one sweep and apply
 	@$(BIN)/pytest -q tests/long/test_strategies.py

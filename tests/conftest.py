@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from tests.support import fault_count, fuzzed, real_parts
 
-pytest.register_assert_rewrite("tests.contracts")
+pytest.register_assert_rewrite("tests.contracts", "tests.integration.histories")
 
 # One of each in a process, whichever folders its tests are in.
 postgres_server, pg = real_parts.postgres_server, real_parts.pg

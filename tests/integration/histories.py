@@ -39,9 +39,11 @@ from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.lake import Commit
+from tests.fakes.played import FakePlayed
 from tests.fakes.rows import SEQNO, Journal
-from tests.fakes.story import BETWEEN, ENDS
-from tests.fakes.world import change_job
+from tests.fakes.steps import STEPS_EACH, drawn, take
+from tests.fakes.story import BETWEEN, ENDS, Story
+from tests.fakes.world import World, change_job
 from tests.integration.project import Project
 from tests.support.second_writer import OPTIMISTIC
 
@@ -259,3 +261,22 @@ def real(spark: SparkSession, project: Project, kind: str) -> Iterator[RealPlaye
         yield played
         if played.opened is not None:
             played.opened.close()
+
+
+KINDS = ("copy_on_write", "merge_on_read")
+
+
+def play(spark: SparkSession, project: Project, kind: str, seed: int) -> None:
+    """One history in both worlds, step by step: what is told, and what source and lake hold, is the same after each."""
+    history = drawn(Story(FakePlayed(World.new())), seed, STEPS_EACH)
+    fakes = Story(FakePlayed(World.new()))
+    with real(spark, project, kind) as played:
+        story = Story(played)
+        for taken in [("begin", {}), *history]:
+            for one in (fakes, story):
+                one.told.clear()
+                take(one, taken)
+            assert story.told == fakes.told, (taken, history)
+            assert played.source_holds() == fakes.world.source_holds(), (taken, history)
+            assert played.lake_holds() == fakes.world.lake_holds(), (taken, history)
+        assert played.changes_at_the_source() == played.written, "I15: rows of the source were written by somebody else"
