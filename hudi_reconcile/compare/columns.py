@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from hudi_reconcile.compare.equality import (
     write_canonical,
@@ -29,7 +28,8 @@ from hudi_reconcile.core.tables.values import IN_SCOPE
 from hudi_reconcile.sql.spark_text import quote_name
 
 Side = Literal["source", "lake"]
-_MOST_LISTED = 2_000
+_MOST_LISTED = 100  # beyond it their bits are the shorter text
+_WORD_BITS = 60  # no number is negative, which SQL writes with an operator
 # The halves of a row's `digest`, as SQL: sums of 64-bit numbers wrap after a few rows, those of halves after 2^31.
 HIGH_HALF, LOW_HALF = "shiftright(digest, 32)", f"(digest & {(1 << 32) - 1}L)"
 
@@ -84,12 +84,9 @@ def place_rows(frame: DataFrame, side: Side, shape: ComparisonShape, segments: S
     As few frames on the way as can be: Spark analyses each of them anew. The key's form stands where it is needed, and no
     name of ours, which a column of the table may have too.
     """
-    segment = f"{write_segment(shape, list_key_values(side, shape))} as segment"
-    if len(segments.ids) > _MOST_LISTED:
-        return select_segments(frame.selectExpr(segment, *list_key_columns(side, shape), *columns), segments)
-    listed = ", ".join(map(str, segments.ids))
-    inside = f"{write_segment(shape, list_key_values(side, shape))} in ({listed})" if listed else "false"
-    return frame.where(inside).selectExpr(segment, *list_key_columns(side, shape), *columns)
+    segment = write_segment(shape, list_key_values(side, shape))
+    inside = frame.where(write_segment_test(segment, segments))
+    return inside.selectExpr(f"{segment} as segment", *list_key_columns(side, shape), *columns)
 
 
 def write_digest(side: Side, shape: ComparisonShape) -> str:
@@ -163,12 +160,21 @@ def _range_segment(cut: RangeSegments, key: str) -> str:
     return f"cast(case {cases} else {inner} end as int)"
 
 
-def select_segments(frame: DataFrame, segments: SegmentSet) -> DataFrame:
-    """The rows of some segments."""
-    if len(segments.ids) <= _MOST_LISTED:  # a filter is pushed below the digest, a join is not
-        return frame.where(f"segment in ({', '.join(map(str, segments.ids))})") if segments.ids else frame.limit(0)
-    ids = frame.sparkSession.createDataFrame([(i,) for i in segments.ids], "segment int")
-    return frame.join(F.broadcast(ids), "segment", "left_semi")
+def write_segment_test(segment: str, segments: SegmentSet) -> str:
+    """Whether a row's segment, itself SQL, is one of these, as SQL. A filter: Spark makes it before it digests the row.
+
+    Many segments are said by the bits of some numbers: a list of thousands takes long to read, and a join digests first.
+    """
+    ids = segments.ids
+    if len(ids) <= _MOST_LISTED:
+        return f"{segment} in ({', '.join(map(str, ids))})" if ids else "false"
+    words = [0] * (ids[-1] // _WORD_BITS + 1)
+    for one in ids:
+        words[one // _WORD_BITS] |= 1 << one % _WORD_BITS
+    listed = ", ".join(f"{word}L" for word in words)
+    # `get` gives NULL past the end, also where Spark is set to ANSI.
+    word = f"get(array({listed}), cast({segment} div {_WORD_BITS} as int))"
+    return f"getbit({word}, cast({segment} % {_WORD_BITS} as int)) = 1"
 
 
 _SHORT_SCALE = 6  # up to here Spark never writes a decimal with an exponent

@@ -24,9 +24,9 @@ from hudi_reconcile.compare.columns import (
     keep_rows,
     list_key_values,
     select_scope,
-    select_segments,
     write_digest,
     write_segment,
+    write_segment_test,
 )
 from hudi_reconcile.compare.corrections import APPLIED, LANDED
 from hudi_reconcile.compare.equality import write_canonical, write_source_name
@@ -333,7 +333,7 @@ def digest_source_rows(rows: DataFrame, shape: ComparisonShape) -> tuple[Segment
 
 def _collect_sums(rows: DataFrame, sums: Sequence[str], segments: SegmentSet | None) -> list[Row]:
     """`segment` and the sums of its rows. One expression: each one more is some calls to the JVM."""
-    chosen = rows if segments is None else select_segments(rows, segments)
+    chosen = rows if segments is None else rows.where(write_segment_test("segment", segments))
     one = F.expr(f"struct({', '.join(sums)}) as sums")
     return chosen.groupBy("segment").agg(one).select("segment", "sums.*").collect()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,12 +13,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from hudi_reconcile.compare.columns import ComparisonShape, name_columns, write_segment
+from hudi_reconcile.compare.columns import ComparisonShape, name_columns, write_segment, write_segment_test
 from hudi_reconcile.compare.equality import write_row_digest
 from hudi_reconcile.compare.findings import write_action, write_kind
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import Facts, PendingRange, choose_repair, classify
-from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, choose
+from hudi_reconcile.core.sweep.segments import MAX_SEGMENTS, HashSegments, KeyExtent, RangeSegments, SegmentSet, choose
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Frame
 from tests.integration.compare.support import (
@@ -220,6 +221,32 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
     for place, cut in enumerate(cuts):
         assert isinstance(cut, RangeSegments)
         assert [item[place] for item in found] == [cut.find_segment(key) for key in keys], cut
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        (),
+        (7,),
+        range(0, 200, 2),
+        range(101),
+        range(0, 16_385, 2),
+        range(1, 16_384),
+        (*range(59, 300, 60), *range(900, 1020)),
+    ],
+    ids=lambda ids: f"{len(ids)}",
+)
+def test_rows_of_some_segments_are_those_rows_and_no_others(spark: SparkSession, ids: Sequence[int], ansi: str) -> None:
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        rows = spark.range(MAX_SEGMENTS + 1).selectExpr("cast(id as int) as segment")
+        found = rows.where(write_segment_test("segment", SegmentSet.of(ids))).collect()
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", str(before))
+
+    assert [item.segment for item in found] == list(ids)
 
 
 ENDS = (
