@@ -13,7 +13,7 @@ INSTALL := $(PIP) --require-hashes --no-deps --no-build-isolation
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 FAST_TESTS := $(wildcard tests/unit tests/property tests/test_shape.py)
-# Core and stages import no library (a contract of `lint-imports`): their tests, more than half of the time, say nothing of
+# Core and stages import no library (a contract of `lint-imports`): their tests, a third of all, say nothing of
 # versions, and neither do the guides of CONTRIBUTING and user namespaces.
 # How the man page is laid out is the locked click's own.
 LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_one_that_the_commands_make_and_the_wheel_installs_it \
