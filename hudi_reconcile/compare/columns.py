@@ -28,8 +28,8 @@ from hudi_reconcile.core.tables.values import IN_SCOPE
 from hudi_reconcile.sql.spark_text import quote_name
 
 Side = Literal["source", "lake"]
-_MOST_LISTED = 100  # beyond it their bits are the shorter text
-_WORD_BITS = 60  # no number is negative, which SQL writes with an operator
+_MOST_LISTED = 100  # more segments are shorter as a bit mask
+_WORD_BITS = 60  # of a bigint's 64, so that no number of the mask needs a sign
 # The halves of a row's `digest`, as SQL: sums of 64-bit numbers wrap after a few rows, those of halves after 2^31.
 HIGH_HALF, LOW_HALF = "shiftright(digest, 32)", f"(digest & {(1 << 32) - 1}L)"
 
@@ -161,9 +161,10 @@ def _range_segment(cut: RangeSegments, key: str) -> str:
 
 
 def write_segment_test(segment: str, segments: SegmentSet) -> str:
-    """Whether a row's segment, itself SQL, is one of these, as SQL. A filter: Spark makes it before it digests the row.
+    """SQL that is true for the rows of these segments; `segment` is the SQL of a row's segment.
 
-    Many segments are said by the bits of some numbers: a list of thousands takes long to read, and a join digests first.
+    As a filter it drops the other rows before they are digested, which a join does not. More than a hundred segments are
+    written as a bit mask: Spark is slow to parse a list of thousands.
     """
     ids = segments.ids
     if len(ids) <= _MOST_LISTED:

@@ -68,7 +68,7 @@ class JdbcRead:
         return JdbcRead(self.query, (self.predicates[number],), self.fetch_rows)
 
 
-def build_ranges_reads(
+def build_range_reads(
     dialect: Dialect,
     table: SourceTable,
     cut: RangeSegments,
@@ -77,9 +77,9 @@ def build_ranges_reads(
     *,
     lanes: int,
 ) -> tuple[JdbcRead, ...]:
-    """Some segments of a table whose key is cut into ranges, served by the key's index: one statement per lane, side by side.
+    """Reads of some segments of a table whose key is cut into ranges, each served by the key's index.
 
-    Few rows come in one statement. Each key is in one of them, so that they tell of a key what a single one would.
+    Many rows are read by `lanes` statements side by side, few by one. No two of them read the same key.
     """
     select = reads.select_list(dialect, table.read_columns)
     expected_rows = table.rows_estimate * len(segments.ids) // cut.count

@@ -31,7 +31,7 @@ from hudi_reconcile.databases.base import Engine, TableRequest, log_statement
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, RowVersions, Signs, Staged, Survey
 from hudi_reconcile.source import pull_reads, pushdown
 from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
-from hudi_reconcile.source.reads import JdbcRead, Wanted, build_ranges_reads, plan_read, read
+from hudi_reconcile.source.reads import JdbcRead, Wanted, build_range_reads, plan_read, read
 from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
@@ -214,7 +214,7 @@ class TableSource:
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
         if segments is not None and isinstance(segmentation, RangeSegments):
             lanes = self._limits(waits=False).lanes
-            parts = build_ranges_reads(self._dialect, table, segmentation, segments, where, lanes=lanes)
+            parts = build_range_reads(self._dialect, table, segmentation, segments, where, lanes=lanes)
             return Frame(reduce(DataFrame.unionAll, [self._read(part, table.read_columns) for part in parts]))
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
         plan = JdbcRead.of(

@@ -28,7 +28,7 @@ from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
-from hudi_reconcile.source.reads import build_ranges_reads
+from hudi_reconcile.source.reads import build_range_reads
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.dialect import Dialect
 
@@ -133,7 +133,7 @@ def test_statements_side_by_side_read_each_row_of_some_segments_once_and_no_row_
     chosen = SegmentSet.of(i % (cut.count + 1) for i in wanted)
     table = SourceTable("t", (Column("id", Kind.INTEGER, "bigint"),), ("id",), 100_000_000, "server/t")
 
-    parts = build_ranges_reads(GENERIC, table, cut, chosen, (), lanes=lanes)
+    parts = build_range_reads(GENERIC, table, cut, chosen, (), lanes=lanes)
 
     assert len(parts) == min(lanes, len(chosen.ids))
     with sqlite3.connect(":memory:") as database:

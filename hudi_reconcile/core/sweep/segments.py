@@ -83,15 +83,12 @@ class SegmentSet:
         return SegmentSet(tuple(sorted(set(ids))))
 
     def divide(self, most: int) -> tuple[SegmentSet, ...]:
-        """Itself as at most so many sets of neighbours, as even as can be; an empty set is one part.
+        """This set as at most `most` sets of neighbours of about equal size; an empty set stays one set.
 
         >>> [part.ids for part in SegmentSet((1, 2, 5, 7, 8)).divide(2)]
         [(1, 2), (5, 7, 8)]
         """
-        count = len(self.ids)
-        parts = max(1, min(most, count))
-        edges = [count * at // parts for at in range(parts + 1)]
-        return tuple(SegmentSet(self.ids[low:high]) for low, high in pairwise(edges))
+        return tuple(SegmentSet(self.ids[first:end]) for first, end in pairwise(_cut_evenly(len(self.ids), most)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +137,18 @@ def merge_ranges(segmentation: RangeSegments, segments: SegmentSet) -> tuple[Key
 
 def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:
     """All segments as at most `parts` ranges of about equal width, for a parallel read; NULL keys go with the first."""
-    parts = max(1, min(parts, segmentation.count))
-    cuts = [segmentation.count * index // parts for index in range(parts + 1)]
     found = []
-    for index in range(parts):
-        low = segmentation.bounds(cuts[index])[0]
-        high = segmentation.bounds(cuts[index + 1] - 1)[1]
-        found.append(KeyRange(low, high, nulls=index == 0))
+    for first, end in pairwise(_cut_evenly(segmentation.count, parts)):
+        low = segmentation.bounds(first)[0]
+        high = segmentation.bounds(end - 1)[1]
+        found.append(KeyRange(low, high, nulls=first == 0))
     return tuple(found)
+
+
+def _cut_evenly(count: int, most: int) -> list[int]:
+    """The edges of at most so many parts of `count` things; of nothing, those of one empty part."""
+    parts = max(1, min(most, count))
+    return [count * at // parts for at in range(parts + 1)]
 
 
 def build_segmentation_document(segmentation: Segmentation) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet, choose, merge_ranges
 from hudi_reconcile.databases.postgres import dialect
-from hudi_reconcile.source.reads import build_ranges_reads
+from hudi_reconcile.source.reads import build_range_reads
 from hudi_reconcile.sql import reads
 from tests.integration.source.support import source
 from tests.support.postgres import Database
@@ -47,7 +47,7 @@ def test_rows_of_every_other_segment_are_counted_and_read_in_few_statements_by_t
         assert len(sent) == counts + min(found.cores, found.connections) > counts + 1
     assert not any(" or " in one for one in sent)
     statements = reads.segment_counts(dialect, table.name, cut, chosen, ())
-    halves = build_ranges_reads(dialect, table, cut, chosen, (), lanes=2)
+    halves = build_range_reads(dialect, table, cut, chosen, (), lanes=2)
     for sql in (*statements, *(half.query for half in halves)):
         with pg.connect() as opened:
             opened.execute("set jit = off")

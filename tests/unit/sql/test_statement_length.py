@@ -12,7 +12,7 @@ from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
 from hudi_reconcile.databases.mysql import dialect as mysql
 from hudi_reconcile.databases.postgres import dialect as postgres
-from hudi_reconcile.source.reads import build_ranges_reads
+from hudi_reconcile.source.reads import build_range_reads
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.reads import keys_predicate, segment_counts
 
@@ -27,7 +27,7 @@ SCATTERED = SegmentSet.of(range(0, MAX_SEGMENTS, 2))
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=[one.NAME for one in DIALECTS])
 def test_statements_about_every_other_segment_stay_under_a_servers_limit(dialect: Dialect) -> None:
-    (read,) = build_ranges_reads(dialect, TABLE, CUT, SCATTERED, (), lanes=1)
+    (read,) = build_range_reads(dialect, TABLE, CUT, SCATTERED, (), lanes=1)
     counts = segment_counts(dialect, TABLE.name, CUT, SCATTERED, ())
 
     assert len(read.query) < MOST_BYTES
