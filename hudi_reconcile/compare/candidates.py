@@ -7,6 +7,8 @@ of it is lost (localCheckpoint cuts the lineage).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -18,14 +20,16 @@ from hudi_reconcile.compare.columns import (
     list_source_values,
     place_rows,
     write_digest,
+    write_halves,
     write_scope,
+    write_segment,
     write_source_id,
     write_watermark,
     write_whole_row,
 )
 from hudi_reconcile.compare.equality import rows_are_close
 from hudi_reconcile.core.sweep.drift import FindingKind
-from hudi_reconcile.core.sweep.segments import SegmentSet
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.values import IN_SCOPE
 from hudi_reconcile.sql.spark_text import quote_name
@@ -35,8 +39,8 @@ COMMIT_TIME = "_hoodie_commit_time"
 PARTITION = "_hoodie_partition_path"
 _SIDE = "side"
 _IN_SCOPE = "in_scope"
-# Whole rows of fewer segments than this cost less to group than to pick: each picking takes jobs of its own.
-_MANY_SEGMENTS = 1_000
+# What a candidate adds to the gap of its segment (`ports.SegmentDigest`), and how many rows more the source has of it.
+_GAP = ("rows_more", "gap_high", "gap_low")
 
 
 def select_source_images(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet) -> DataFrame:
@@ -84,9 +88,9 @@ def digest_copies(frame: DataFrame, shape: ComparisonShape, segments: SegmentSet
 def is_worth_picking(keys: DataFrame, segments: SegmentSet) -> bool:
     """Whether the rows of these keys are to be picked before rows are grouped: few keys in many segments; one small job.
 
-    Every task gets all the keys, so that there is an end to their number.
+    Every task gets all the keys, so that there is an end to their number. Of finer segments nearly every row is asked for.
     """
-    return len(segments.ids) > _MANY_SEGMENTS and keys.limit(MOST_ASKED + 1).count() <= MOST_ASKED
+    return segments.is_many and segments.finer is None and keys.limit(MOST_ASKED + 1).count() <= MOST_ASKED
 
 
 def pick_images(images: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
@@ -168,7 +172,7 @@ def _narrow(source: DataFrame, lake: DataFrame, shape: ComparisonShape, segments
     rows = place_rows(source, "source", shape, segments, *ours), place_rows(lake, "lake", shape, segments, *theirs)
     different = _unlike(*rows, shape)
     first = [f"facts.{name} as first_{name}" for name in ("source_digest", "source_micros", "versions")]
-    return different.selectExpr(*_head(shape), *first, "false as was_silent")
+    return different.selectExpr(*_head(shape), *first, "false as was_silent", *[f"facts.{name}" for name in _GAP])
 
 
 _UNKNOWN = "cast(null as bigint)"
@@ -187,7 +191,10 @@ def _lake_numbers(digest: str, seqno: str, scope: str) -> tuple[str, ...]:
 
 def _unlike(ours: DataFrame, theirs: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The keys in scope whose digests differ, with what both sides hold of them as `facts`; lazy."""
+    halves = zip(write_halves("source_digest"), write_halves("lake_digest"), strict=True)
+    adds = ("if(source_digest is null, -1L, 1L)", *(f"coalesce({plus}, -{minus})" for plus, minus in halves))
     facts = (
+        *(f"sum(if({_IN_SCOPE}, {added}, 0L)) as {name}" for name, added in zip(_GAP, adds, strict=True)),
         "max(source_digest) as source_digest",
         "max(source_micros) as source_micros",
         "count(lake_digest) = 1 and coalesce(max(source_digest) = max(lake_digest), false) as equal",
@@ -225,6 +232,14 @@ def count_one_sided(candidates: DataFrame) -> DataFrame:
     return candidates.groupBy("segment").agg(*map(F.expr, facts))
 
 
+def locate(rows: DataFrame, shape: ComparisonShape, finer: Segmentation) -> DataFrame:
+    """`segment` and segment of the `finer` cut in which rows lie; of candidates the sums of their gaps; lazy."""
+    place, held = write_segment(replace(shape, segmentation=finer)), rows.columns
+    gaps = [name if name in held else f"0L as {name}" for name in _GAP]
+    placed = rows.selectExpr("segment", f"{place} as finer", *gaps)
+    return placed.groupBy("segment", "finer").agg(*[F.expr(f"sum({name}) as {name}") for name in _GAP])
+
+
 def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The facts, after the second read, of every candidate and of every key that differs only now; one row per key.
 
@@ -232,7 +247,8 @@ def look_again(candidates: DataFrame, source: DataFrame, lake: DataFrame, shape:
     drift. Without them a difference that the first read missed would vanish from the verdict.
     """
     was_candidate = "coalesce(was_candidate, false)"
-    compared = group_by_key(source, lake, shape, candidates).where(f"{was_candidate} or (not equal and {_IN_SCOPE})")
+    before = candidates.drop(*_GAP)
+    compared = group_by_key(source, lake, shape, before).where(f"{was_candidate} or (not equal and {_IN_SCOPE})")
     return compared.selectExpr(
         "*", f"{was_candidate} and {_SAME_IMAGES} as unchanged", f"{_CHANGED_SILENTLY} as silently"
     )

@@ -7,7 +7,7 @@ defines.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -29,9 +29,15 @@ from hudi_reconcile.sql.spark_text import quote_name
 
 Side = Literal["source", "lake"]
 _MOST_LISTED = 100  # more segments are shorter as a bit mask
-_WORD_BITS = 60  # of a bigint's 64, so that no number of the mask needs a sign
-# The halves of a row's `digest`, as SQL: sums of 64-bit numbers wrap after a few rows, those of halves after 2^31.
-HIGH_HALF, LOW_HALF = "shiftright(digest, 32)", f"(digest & {(1 << 32) - 1}L)"
+_BYTE_BITS = 6  # of a byte's 8: with the two that are always the same it is a letter of ASCII
+
+
+def write_halves(digest: str = "digest") -> tuple[str, str]:
+    """A row's digest in two halves, as SQL: sums of 64-bit numbers wrap after a few rows, those of halves after 2^31."""
+    return f"shiftright({digest}, 32)", f"({digest} & {(1 << 32) - 1}L)"
+
+
+HIGH_HALF, LOW_HALF = write_halves()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,10 @@ def place_rows(frame: DataFrame, side: Side, shape: ComparisonShape, segments: S
     As few frames on the way as can be: Spark analyses each of them anew. The key's form stands where it is needed, and no
     name of ours, which a column of the table may have too.
     """
-    segment = write_segment(shape, list_key_values(side, shape))
-    inside = frame.where(write_segment_test(segment, segments))
+    values = list_key_values(side, shape)
+    segment, cut = write_segment(shape, values), segments.finer
+    tested = segment if cut is None else write_segment(replace(shape, segmentation=cut), values)
+    inside = frame.where(write_segment_test(tested, segments))
     return inside.selectExpr(f"{segment} as segment", *list_key_columns(side, shape), *columns)
 
 
@@ -164,18 +172,17 @@ def write_segment_test(segment: str, segments: SegmentSet) -> str:
     """SQL that is true for the rows of these segments; `segment` is the SQL of a row's segment.
 
     As a filter it drops the other rows before they are digested, which a join does not. More than a hundred segments are
-    written as a bit mask: Spark is slow to parse a list of thousands.
+    written as a bit mask of one literal: Spark is slow to parse thousands of them.
     """
     ids = segments.ids
     if len(ids) <= _MOST_LISTED:
         return f"{segment} in ({', '.join(map(str, ids))})" if ids else "false"
-    words = [0] * (ids[-1] // _WORD_BITS + 1)
+    masked = bytearray(b"@" * (ids[-1] // _BYTE_BITS + 1))
     for one in ids:
-        words[one // _WORD_BITS] |= 1 << one % _WORD_BITS
-    listed = ", ".join(f"{word}L" for word in words)
-    # `get` gives NULL past the end, also where Spark is set to ANSI.
-    word = f"get(array({listed}), cast({segment} div {_WORD_BITS} as int))"
-    return f"getbit({word}, cast({segment} % {_WORD_BITS} as int)) = 1"
+        masked[one // _BYTE_BITS] |= 1 << one % _BYTE_BITS
+    # One token, however long; past its end there is no letter, whose number is 0.
+    letter = f"cast(substring(X'{masked.hex()}', cast({segment} div {_BYTE_BITS} as int) + 1, 1) as string)"
+    return f"getbit(ascii({letter}), cast({segment} % {_BYTE_BITS} as int)) = 1"
 
 
 _SHORT_SCALE = 6  # up to here Spark never writes a decimal with an exponent

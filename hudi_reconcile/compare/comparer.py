@@ -56,6 +56,7 @@ from hudi_reconcile.core.tables.values import count_parts
 from hudi_reconcile.ports import (
     Corrective,
     Frame,
+    KeyPlace,
     KeysOf,
     Look,
     OneSided,
@@ -103,6 +104,13 @@ class SparkComparer:
         """Candidates that one side lacked, by segment; one small job."""
         rows = candidates.count_one_sided(_frame(found)).collect()
         return {int(row["segment"]): OneSided(int(row["source_rows"]), int(row["lake_rows"])) for row in rows}
+
+    def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
+        """Where candidates or findings lie; one small job."""
+        places = candidates.locate(_frame(rows), self._shape, finer).limit(most + 1).collect()
+        return (
+            None if len(places) > most else tuple(KeyPlace(row[0], row[1], row[2], (row[3], row[4])) for row in places)
+        )
 
     def judge_candidates(
         self,
@@ -218,7 +226,7 @@ class SparkComparer:
 
     def carry_versions(self, plan: Frame, action: str, before: Frame, at: Frame) -> Frame:
         """The plan's rows in the version that a commit carried them into; materialised."""
-        around = self._versions((before, at), self.find_segments(plan))
+        around = self._versions((before, at), SegmentSet.of(map(int, self.count(plan, "segment"))))
         return Frame(corrections.find_rewritten(_frame(plan), action, around, self._shape))
 
     def count_statuses(self, rechecked: Frame) -> StatusCounts:
@@ -253,10 +261,6 @@ class SparkComparer:
     def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of these keys; materialised."""
         return Frame(list_uncorrected(_frame(planned), [*map(_frame, ends)], self._shape, self._table))
-
-    def find_segments(self, plan: Frame) -> SegmentSet:
-        """The segments that a plan touches."""
-        return SegmentSet.of(row["segment"] for row in _frame(plan).select("segment").distinct().collect())
 
     def _hold_odd(self, judged: DataFrame, whole_lake: WholeLake) -> Frame:
         return Frame(findings.hold_odd(judged, lambda: _frame(whole_lake()), self._shape, self._table))
@@ -307,7 +311,13 @@ def digest_segments(
     ours, theirs = _select_digests(source, "source", shape), _select_digests(lake, "lake", shape)
     found = [
         SegmentDigest(
-            segment, source_rows, lake_rows, source_rows == lake_rows and high == low == 0, lake_high, lake_low
+            segment,
+            source_rows,
+            lake_rows,
+            source_rows == lake_rows and high == low == 0,
+            lake_high,
+            lake_low,
+            (high, low),
         )
         for segment, source_rows, lake_rows, high, low, lake_high, lake_low in _collect_sums(
             ours.unionAll(theirs), _SUMS, segments

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hudi_reconcile.core.catalog_sync import SyncOutcome
 from hudi_reconcile.ports.comparer import (
     Comparer,
+    KeyPlace,
     KeysOf,
     Look,
     MakeComparer,
@@ -59,6 +60,7 @@ __all__ = [
     "Frame",
     "Inside",
     "KeyFaults",
+    "KeyPlace",
     "KeysOf",
     "KeysTarget",
     "Lake",

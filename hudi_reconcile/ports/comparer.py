@@ -14,10 +14,16 @@ from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.ports.lake import Corrective, Frame
 
+Gap = tuple[int, int]
+"""Digests of some source rows less those of some lake rows, by halves of 32 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentDigest:
-    """Rows and checksum of one segment on both sides. `lake_high` and `lake_low` are the halves of the lake's own digest."""
+    """Rows and checksum of one segment on both sides. `lake_high` and `lake_low` are the halves of the lake's own digest.
+
+    `gap` is the source's digest less the lake's, by halves; None where nobody can say it of single rows.
+    """
 
     segment: int
     source_rows: int
@@ -25,6 +31,17 @@ class SegmentDigest:
     equal: bool
     lake_high: int = 0
     lake_low: int = 0
+    gap: Gap | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """A segment, and one of a finer cut, in which rows lie: how many more of them the source has, and their gap."""
+
+    segment: int
+    finer: int
+    rows_more: int
+    gap: Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +106,10 @@ class Comparer(Protocol):
 
     def count_one_sided(self, candidates: Frame) -> Mapping[int, OneSided]:
         """The candidates that only one side had a row of, by segment; every segment with a candidate is there."""
+        ...
+
+    def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
+        """Where candidates, by exact digests, or findings lie; None where in more than `most` places. Findings have no gap."""
         ...
 
     def judge_candidates(
@@ -229,10 +250,6 @@ class Comparer(Protocol):
 
     def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
         """The planned corrections of the keys that `ended` told, each with its `reason` and the `rules` it breaks."""
-        ...
-
-    def find_segments(self, plan: Frame) -> SegmentSet:
-        """The segments that a plan touches."""
         ...
 
 

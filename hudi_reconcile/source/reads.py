@@ -26,7 +26,14 @@ from hudi_reconcile.core.pull.read_plan import (
     plan,
     plan_by_rank,
 )
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, merge_ranges
+from hudi_reconcile.core.sweep.segments import (
+    GREATEST_KEY,
+    LEAST_KEY,
+    RangeSegments,
+    Segmentation,
+    SegmentSet,
+    merge_ranges,
+)
 from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, parse_key
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
@@ -250,7 +257,6 @@ def _name_keys(table: SourceTable) -> tuple[tuple[str, Column], ...]:
 
 SAMPLE_KEYS = 4_000
 _LEAST_SAMPLE = 200
-_LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,4 +354,4 @@ def _values(key: Column, texts: tuple[str, ...]) -> tuple[KeyValue, ...]:
 def _ends(cut: Segmentation | None) -> tuple[int | None, int | None]:
     if not isinstance(cut, RangeSegments):
         return None, None
-    return max(_LEAST, cut.start), min(_GREATEST, cut.start + cut.width * cut.count - 1)
+    return max(LEAST_KEY, cut.start), min(GREATEST_KEY, cut.start + cut.width * cut.count - 1)

@@ -21,7 +21,17 @@ from hudi_reconcile.core.pull.cursor import Ahead, Mark, Order, Value, Window
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
 from hudi_reconcile.core.rules.verdict import TotalTexts
-from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.sweep.segments import (
+    GREATEST_KEY,
+    LEAST_KEY,
+    MAX_SEGMENTS,
+    HashSegments,
+    KeyExtent,
+    Probe,
+    RangeSegments,
+    Segmentation,
+    SegmentSet,
+)
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.key_encoding import ASKED_AT_ONCE, Key
 from hudi_reconcile.core.tables.kinds import Column, Kind
@@ -37,7 +47,6 @@ from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
 from hudi_reconcile.sql.reads import ALL, hide_keys, keys_predicate, partition_predicate
 
-_LEAST, _GREATEST = -(2**63), 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -117,7 +126,7 @@ class TableSource:
             return KeyExtent(None, None, table.rows_estimate)
         row = self._one(reads.extent_query(self._dialect, table.name, first.name, self._request.predicates))
         low, high = row["low"], row["high"]
-        if low is None or not _LEAST <= low <= high <= _GREATEST:  # an unsigned key beyond 64 bits is hashed
+        if low is None or not LEAST_KEY <= low <= high <= GREATEST_KEY:  # an unsigned key beyond 64 bits is hashed
             return KeyExtent(None, None, table.rows_estimate)
         return KeyExtent(int(low), int(high), table.rows_estimate)
 
@@ -132,6 +141,9 @@ class TableSource:
         """The table's own count of the rows that are compared, or of a part of them."""
         where = (*self._request.predicates, *self._write_near(near))
         if cut is None or segments is None:
+            return self._count(table, where)
+        cut, segments = choose_part(cut, segments)
+        if segments is None:
             return self._count(table, where)
         if (bucket := self._buckets(table, cut, segments)) is not None:
             return self._count(table, (*where, bucket))
@@ -209,12 +221,13 @@ class TableSource:
     ) -> Frame:
         """Rows of all segments, or of some; of those, at least the ones near some partitions."""
         where = (*self._request.predicates, *self._write_near(near))
-        if (bucket := self._buckets(table, segmentation, segments)) is not None:
+        cut, wanted = (segmentation, None) if segments is None else choose_part(segmentation, segments)
+        if (bucket := self._buckets(table, cut, wanted)) is not None:
             query = reads.rows_query(self._dialect, table.name, table.read_columns, (*where, bucket))
             return Frame(self._read(JdbcRead(query, (ALL,)), table.read_columns))
-        if segments is not None and isinstance(segmentation, RangeSegments):
+        if wanted is not None and isinstance(cut, RangeSegments):
             lanes = self._limits(waits=False).lanes
-            parts = build_range_reads(self._dialect, table, segmentation, segments, where, lanes=lanes)
+            parts = build_range_reads(self._dialect, table, cut, wanted, where, lanes=lanes)
             return Frame(reduce(DataFrame.unionAll, [self._read(part, table.read_columns) for part in parts]))
         # Some hash segments of Spark's own: the source cannot serve one alone, the whole table comes and Spark filters.
         plan = JdbcRead.of(
@@ -343,6 +356,16 @@ class TableSource:
         if self._spark is None:
             raise SourceError("rows were asked for without a Spark session", fix="this is a bug: please report it")
         return self._spark
+
+
+def choose_part(cut: Segmentation, segments: SegmentSet) -> tuple[Segmentation, SegmentSet | None]:
+    """The segments that the source is asked for, and of which cut; None for all rows.
+
+    More finer ones than a table has segments would be a statement of megabytes.
+    """
+    if segments.finer is None:
+        return cut, segments
+    return segments.finer, segments if len(segments.ids) <= MAX_SEGMENTS else None
 
 
 Read = Callable[[JdbcRead, tuple[Column, ...]], DataFrame]

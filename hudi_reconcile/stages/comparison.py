@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
-from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose
+from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose, refine
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn, agree, drop_columns, exclude_fix
+from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.tables.masking import list_shown_columns, note_masking
 from hudi_reconcile.core.tables.partitions import PartitionScope, list_whole_columns
@@ -290,6 +291,16 @@ class Sides:
         """The source's rows in scope, and perhaps others."""
         near = None if self.scope is None else self.scope.near
         return self._marked_source(self.source.read_rows(self.table, self.cut, segments, near=near))
+
+    def find_segments(self, rows: Frame) -> SegmentSet:
+        """The segments of some findings or corrections; one small job."""
+        return SegmentSet.of(map(int, self.comparer.count(rows, "segment")))
+
+    def narrow_segments(self, rows: Frame) -> SegmentSet:
+        """The same, in a finer cut where they are many: little more than the rows of these keys."""
+        segments, finer = self.find_segments(rows), refine(self.cut)
+        places = self.comparer.locate(rows, finer, MOST_ASKED) if segments.is_many else None
+        return segments if places is None else SegmentSet.of((place.finer for place in places), finer)
 
     def _marked_source(self, rows: Frame) -> Frame:
         return rows if self.scope is None else self.lake.mark_scope(rows, "source", self.scope)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Protocol
 
 from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import PendingRange
-from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
+from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet, refine
 from hudi_reconcile.ports import Comparer, Frame, Look
 
 Held = tuple[int, int | None, int]  # id, v, microseconds of `at`
@@ -140,6 +140,35 @@ class ComparerContract:
         rows, count = port.stage_rows(both.source)
         assert (ground.ids(rows, "c0"), count) == ([row[0] for row in SOURCE], len(SOURCE))
 
+    def test_candidates_are_placed_with_what_they_add_to_the_gap_of_their_segment(self, ground: ComparerGround) -> None:
+        both = look(ground, SOURCE, LAKE)
+        found, finer = ground.port.find_candidates(both, ALL), refine(CUT)
+
+        places = ground.port.locate(found, finer, 8)
+
+        assert places is not None
+        assert sorted((one.segment, one.finer, one.rows_more) for one in places) == [
+            (1, 10, 0), (2, 20, 0), (3, 30, 1), (4, 40, -1), (5, 50, -1), (6, 60, 0), (6, 61, 0), (7, 70, 0),
+        ]  # fmt: skip
+        gaps = {one.segment: one.gap for one in ground.port.compare_digests(both, None) if not one.equal}
+        for segment, gap in gaps.items():
+            held = [one.gap for one in places if one.segment == segment]
+            assert tuple(map(sum, zip(*held, strict=True))) == gap, segment
+        assert ground.port.locate(found, finer, 7) is None
+
+    def test_rows_of_finer_segments_are_kept_judged_and_found_alone(self, ground: ComparerGround) -> None:
+        port, both = ground.port, look(ground, SOURCE, LAKE)
+        some = SegmentSet((50, 61), refine(CUT))
+
+        kept = port.keep(both.lake, some)
+        found = port.find_candidates(both, some)
+        judged = port.judge_candidates(found, Look(both.source, kept), some, PENDING, whole_lake=unread_lake)
+
+        assert ground.ids(kept, "id") == [50, 50, 61]
+        assert ground.told(judged, "segment") == {50: 5, 61: 6}
+        places = port.locate(ground.kept(judged, 2), refine(CUT), 2)
+        assert sorted((one.segment, one.finer) for one in places or ()) == [(5, 50), (6, 61)]
+
     def test_candidates_of_one_side_are_counted_by_segment(self, ground: ComparerGround) -> None:
         found = ground.port.count_one_sided(ground.port.find_candidates(look(ground), ALL))
 
@@ -191,7 +220,7 @@ class ComparerContract:
         port, plan = ground.port, plan_of(ground)
         source = changed(DRIFTED, (5, 56, 5), (12, 12, 12), (14, 16, 14))
         lake = changed(BESIDE, (6, 6, 6, "w"), (13, 1, 1, "x"), (14, 14, 14, "y"))
-        assert port.find_segments(plan) == SegmentSet.of([0, 1])
+        assert set(port.count(plan, "segment")) == {"0", "1"}
 
         rechecked = port.recheck(plan, look(ground, source, lake), ALL)
 

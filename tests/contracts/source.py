@@ -8,7 +8,15 @@ from typing import Protocol
 import pytest
 
 from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, build_full_window
-from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.sweep.coverage import count_all_segments
+from hudi_reconcile.core.sweep.segments import (
+    HashSegments,
+    RangeSegments,
+    Segmentation,
+    SegmentSet,
+    refine,
+    refine_segment,
+)
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.partitions import CalendarRange, Equals
 from hudi_reconcile.core.tables.values import SourceTable
@@ -78,6 +86,21 @@ class SourceContract:
         read = {one: len(held_in(ground, cut, one)) for one in range(cut.count + 1)}
 
         assert ground.port.count_segments(ground.port.describe(), cut) == {s: rows for s, rows in read.items() if rows}
+
+    @pytest.mark.parametrize("cut", [RANGES, MD5, SPARKS_OWN], ids=["ranges", "md5", "xxhash64"])
+    def test_finer_segments_part_the_table_and_lack_no_row(self, ground: SourceGround, cut: Segmentation) -> None:
+        table, finer = ground.port.describe(), refine(cut)
+
+        def read(*segments: int) -> list[Held]:
+            return ground.read(ground.port.read_rows(table, cut, SegmentSet(segments, finer)))
+
+        parts = [read(*refine_segment(cut, finer, one)) for one in range(count_all_segments(cut))]
+        every = read(*range(count_all_segments(finer)))
+
+        assert in_order(every) == in_order(ROWS)
+        assert set(ROWS) == {row for part in parts for row in part}
+        for part, segment in zip(parts, range(count_all_segments(cut)), strict=True):
+            assert set(held_in(ground, cut, segment)) <= set(part)
 
     def test_segments_of_sparks_own_hash_are_not_counted(self, ground: SourceGround) -> None:
         assert ground.port.count_segments(ground.port.describe(), SPARKS_OWN) is None

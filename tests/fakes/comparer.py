@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from hudi_reconcile.ports import (
     HELD_RULES,
     Corrective,
     Frame,
+    KeyPlace,
     KeysOf,
     Look,
     OneSided,
@@ -29,7 +30,7 @@ from hudi_reconcile.ports import (
     StatusCounts,
     WholeLake,
 )
-from tests.fakes.rows import SEQNO, Journal, Row, rows_of, segment_of, spread_bits
+from tests.fakes.rows import SEQNO, Journal, Row, lies_in, rows_of, segment_of, spread_bits
 
 RowKey = tuple[Any, ...]
 
@@ -57,7 +58,8 @@ class FakeComparer:
                 for side in sides
             )  # fmt: skip
             (told,) = sum_digests((segment, spread_bits(one)) for one in theirs) or (SegmentSum(segment, 0, 0, 0),)
-            found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs, told.high, told.low))
+            gap = sum(map(number, ours)) - sum(map(number, theirs)), 0
+            found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs, told.high, told.low, gap))
         return tuple(found)
 
     def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:
@@ -75,10 +77,8 @@ class FakeComparer:
         return self.sums(rows_of(lake), "lake")
 
     def keep(self, lake: Frame, segments: SegmentSet) -> Frame:
-        return Frame([row for row in rows_of(lake) if self._segment_of_row(row) in segments.ids])
-
-    def _segment_of_row(self, row: Row) -> int:
-        return segment_of(self.cut, tuple(row[item.column.lake_name] for item in self.agreement.key))
+        names = [item.column.lake_name for item in self.agreement.key]
+        return Frame([row for row in rows_of(lake) if lies_in(self.cut, segments, tuple(row[n] for n in names))])
 
     def find_candidates(self, look: Look, segments: SegmentSet) -> Frame:
         return Frame([fact for fact in self._facts(look, segments) if not fact["equal"] and fact["in_scope"]])
@@ -92,6 +92,16 @@ class FakeComparer:
             )
             for segment in {fact["segment"] for fact in facts}
         }
+
+    def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
+        by_place: defaultdict[tuple[int, int], list[Row]] = defaultdict(list)
+        for fact in rows_of(rows):
+            by_place[fact["segment"], segment_of(finer, fact["key"])].append(fact)
+        found = [
+            KeyPlace(*place, sum(fact["rows_more"] for fact in facts), (sum(fact["gap"] for fact in facts), 0))
+            for place, facts in by_place.items()
+        ]
+        return None if len(found) > most else tuple(found)
 
     def judge_candidates(
         self,
@@ -314,9 +324,6 @@ class FakeComparer:
         assert len(by_key) == len(left), "a row is uncorrected for two reasons"
         return Frame([{**row, **by_key[row["key"]]} for row in rows_of(planned) if row["key"] in by_key])
 
-    def find_segments(self, plan: Frame) -> SegmentSet:
-        return SegmentSet.of(row["segment"] for row in rows_of(plan))
-
     # --- helpers ---
 
     def _images(self, rows: list[Row], side: str) -> dict[RowKey, list[tuple[RowKey, int | None, Row]]]:
@@ -334,12 +341,18 @@ class FakeComparer:
 
     def _facts(self, look: Look, segments: SegmentSet) -> list[Row]:
         source, lake = self._images(rows_of(look.source), "c"), self._images(rows_of(look.lake), "lake")
-        keys = [key for key in {**source, **lake} if segment_of(self.cut, key) in segments.ids]
+        keys = [key for key in {**source, **lake} if lies_in(self.cut, segments, key)]
         return [self._fact(key, source.get(key, []), lake.get(key, [])) for key in keys]
 
     def _fact(self, key: RowKey, source: list[Any], lake: list[Any]) -> Row:
         shown = max(lake, key=lambda item: item[2][SEQNO]) if lake else (None, None, None)
         ours = source[0] if source else (None, None, None)
+        told = [
+            (sign, number(repr((key, image))))
+            for sign, images in ((1, source), (-1, lake))
+            for image, _, row in images
+            if row.get(IN_SCOPE, True)
+        ]
         return {
             "key": key,
             "segment": segment_of(self.cut, key),
@@ -354,11 +367,18 @@ class FakeComparer:
             "lake_micros": shown[1],
             "lake_row": shown[2],
             "equal": len(lake) == 1 and shown[0] == ours[0],
+            "rows_more": sum(sign for sign, _ in told),
+            "gap": sum(sign * one for sign, one in told),
         }
 
     def _id(self, row: Row | None) -> Any:
         item = self.agreement.incrementing
         return None if row is None or item is None else row[f"c{item.index}"]
+
+
+def number(text: str) -> int:
+    """A digest of one row."""
+    return crc32(text.encode())
 
 
 def _is_delete(row: Row) -> bool:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, cast
 from zlib import crc32
 
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.ports import (
     Frame,
@@ -84,3 +84,8 @@ def spread_bits(text: str) -> int:
 def segment_of(cut: Segmentation, key: tuple[Any, ...]) -> int:
     """The segment that a key falls into: a hash of the fakes' own, whatever the cut calls it."""
     return cut.find_segment(key[0]) if isinstance(cut, RangeSegments) else crc32(repr(key).encode()) % cut.count
+
+
+def lies_in(cut: Segmentation, segments: SegmentSet, key: tuple[Any, ...]) -> bool:
+    """Whether a key falls into one of these segments."""
+    return segment_of(segments.finer or cut, key) in segments.ids

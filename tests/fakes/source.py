@@ -44,7 +44,7 @@ from hudi_reconcile.ports import (
     Survey,
 )
 from tests.fakes.comparer import FakeComparer
-from tests.fakes.rows import COLUMNS, FakeClock, Journal, Row, rows_of, segment_of, spread_bits
+from tests.fakes.rows import COLUMNS, FakeClock, Journal, Row, lies_in, rows_of, segment_of, spread_bits
 
 
 @dataclass(slots=True)
@@ -291,7 +291,7 @@ def _serves_segments(cut: Segmentation) -> bool:
 
 
 def _lies_in(row: Row, cut: Segmentation | None, segments: SegmentSet | None) -> bool:
-    return cut is None or segments is None or segment_of(cut, (row["id"],)) in segments.ids
+    return cut is None or segments is None or lies_in(cut, segments, (row["id"],))
 
 
 def is_near(row: Row, near: Near | None) -> bool:

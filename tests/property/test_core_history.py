@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from hudi_reconcile.core.sweep import segments
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.key_encoding import Key
@@ -72,6 +73,24 @@ class NamedByTheClock(History):
 
 def test_histories_keep_the_invariants_where_the_clock_names_the_moments() -> None:
     run(NamedByTheClock, examples=100)
+
+
+class SeenAgain(Story):
+    """A key that was equal at the first look may differ now: the second sees what differed."""
+
+    sees_all_twice = False
+
+
+class CandidatesAlone(History):
+    story_of = SeenAgain
+
+
+def test_histories_keep_the_invariants_where_the_second_look_reads_about_the_candidates_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(segments, "MANY_SEGMENTS", 0)
+
+    run(CandidatesAlone, examples=300)
 
 
 def test_histories_find_a_second_read_that_loses_what_the_lake_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,16 @@ Spark 3.5): streaming costs the link and Spark, pushing down costs the source's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 HashBy = Literal["xxhash64", "md5"]
 MAX_SEGMENTS = 16_384
 ROWS_PER_SEGMENT = 64
+MANY_SEGMENTS = 1_000  # to read fewer whole takes less than to find the rows that are asked for
+_FINER = 32  # so many parts of a segment, of about two rows each
+LEAST_KEY, GREATEST_KEY = -(2**63), 2**63 - 1  # of an integer column that ranges are cut from
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,20 @@ Segmentation = RangeSegments | HashSegments
 
 @dataclass(frozen=True, slots=True)
 class SegmentSet:
-    """Some segments of a segmentation, ascending and without repeats."""
+    """Some segments, ascending and without repeats: of the comparison's segmentation, or of a `finer` one of the same key."""
 
     ids: tuple[int, ...]
+    finer: Segmentation | None = None
 
     @staticmethod
-    def of(ids: Iterable[int]) -> SegmentSet:
+    def of(ids: Iterable[int], finer: Segmentation | None = None) -> SegmentSet:
         """The set of these ids."""
-        return SegmentSet(tuple(sorted(set(ids))))
+        return SegmentSet(tuple(sorted(set(ids))), finer)
+
+    @property
+    def is_many(self) -> bool:
+        """True where it is worth a small job to find out which of their rows are asked for."""
+        return len(self.ids) > MANY_SEGMENTS
 
     def divide(self, most: int) -> tuple[SegmentSet, ...]:
         """This set as at most `most` sets of neighbours of about equal size; an empty set stays one set.
@@ -88,7 +97,8 @@ class SegmentSet:
         >>> [part.ids for part in SegmentSet((1, 2, 5, 7, 8)).divide(2)]
         [(1, 2), (5, 7, 8)]
         """
-        return tuple(SegmentSet(self.ids[first:end]) for first, end in pairwise(_cut_evenly(len(self.ids), most)))
+        edges = pairwise(_cut_evenly(len(self.ids), most))
+        return tuple(replace(self, ids=self.ids[first:end]) for first, end in edges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +143,28 @@ def merge_ranges(segmentation: RangeSegments, segments: SegmentSet) -> tuple[Key
     if nulls:
         merged.append(KeyRange(None, None, nulls=True, keys=False))
     return tuple(merged)
+
+
+def refine(cut: Segmentation) -> Segmentation:
+    """The same key space in segments of about two rows where those of `cut` have 64."""
+    if isinstance(cut, HashSegments):
+        return replace(cut, count=cut.count * _FINER)
+    width = max(1, cut.width // _FINER)
+    # Within 64 bits, as the edges of segments are written as such numbers; keys beyond lie in the first and last, which are open.
+    first, last = max(cut.start, LEAST_KEY), min(cut.start + cut.width * cut.count - 1, GREATEST_KEY)
+    start = first // width * width
+    return RangeSegments(cut.column, start, width, (last - start) // width + 1)
+
+
+def refine_segment(cut: Segmentation, finer: Segmentation, segment: int) -> range:
+    """The segments of `refine(cut)` that together hold every key of a segment of `cut`, and perhaps keys of its neighbours."""
+    if isinstance(cut, RangeSegments) and isinstance(finer, RangeSegments):
+        if segment == cut.count:
+            return range(finer.count, finer.count + 1)
+        low, high = cut.bounds(segment)
+        first = 0 if low is None else finer.find_segment(low)
+        return range(first, finer.count if high is None else finer.find_segment(high - 1) + 1)
+    return range(segment, finer.count, cut.count)
 
 
 def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:

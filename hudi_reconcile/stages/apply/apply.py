@@ -205,12 +205,12 @@ def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges:
     own = left.landed if plan.find_requirement(SCHEMA) in (None, write_schema(scope.agreement)) else None
     rows = find_rewritten_versions(sides, comparer.select_corrections(planned, left.action), own or ())
     other = _other_part(sides, planned, left, own)
-    touched = comparer.find_segments(rows)
+    touched = sides.narrow_segments(rows)
     done = comparer.select_corrections(planned, left.action_before)
     earlier = count_earlier(sides, done, left.commits, left.rows_before, own)
     return ApplyWork(
         job, plan, left.action, sides, planned, rows, touched, scope, followed,
-        verify=comparer.find_segments(planned) if other.rows is None and left.action is not None else touched,
+        verify=sides.find_segments(planned if other.rows is None and left.action is not None else rows),
         firsts=select_first_commits(left.landed, left.action),
         earlier=add_killed_applies(earlier, other.made, other.firsts),
         planned_rows=left.rows + (0 if other.made is None else other.made.rows),

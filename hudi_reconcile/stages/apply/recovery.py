@@ -210,7 +210,7 @@ def look_at_made_rows(
 
     `own` are all commits of the plan, which may have carried rows into new files.
     """
-    comparer, touched = sides.comparer, sides.comparer.find_segments(rows)
+    comparer, touched = sides.comparer, sides.narrow_segments(rows)
     found = 0
     for one in landed:
         try:

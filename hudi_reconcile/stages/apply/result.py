@@ -98,7 +98,7 @@ def build_done_result(
         verified_at=None if verified is None else verified.pin.instant.completed,
         segments={}
         if verified is None
-        else {"verified": len(verified.digests), "unequal": len(select_unequal(verified.digests).ids)},
+        else {"verified": len(verified.first.digests), "unequal": len(select_unequal(verified.first.digests).ids)},
         notes=(*earlier.notes, *_describe_savepoint(done.savepoint), *done.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )

@@ -102,7 +102,7 @@ def find_partitions(job: TableJob, paths: tuple[str, ...], scope: Scope) -> Part
 def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
     segments = count_all_segments(portion.cut)
-    done = segments if found.walked is None else len(found.walked.ids)
+    done = segments if found.first.walked is None else len(found.first.walked.ids)
     return Reached(
         job.name,
         segments,
@@ -122,9 +122,9 @@ def build_next_coverage(
     Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began. `met`: those alone
     were compared.
     """
-    if found.walked is None and portion.scope is not None:
+    if found.first.walked is None and portion.scope is not None:
         return None
-    done = found.walked if met is None else met
+    done = found.first.walked if met is None else met
     segments = range(count_all_segments(portion.cut)) if done is None else done.ids
     return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 

@@ -99,7 +99,7 @@ def _read_lake(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSid
         pin, checkpoint = pin_lake(sides.lake)
     if before is not None and before.pin.instant == pin.instant:
         return before
-    segments = sides.comparer.find_segments(findings) if before is None else before.segments
+    segments = sides.narrow_segments(findings) if before is None else before.segments
     kept = sides.comparer.keep(sides.lake_rows(pin), segments)
     return _LakeSide(pin, checkpoint, segments, kept) if sides.lake.is_intact(pin) else before
 

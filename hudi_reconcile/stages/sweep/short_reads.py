@@ -64,13 +64,13 @@ def find_short(
 
     An unequal segment is read again anyway.
 
-    >>> find_short((SegmentDigest(0, 5, 5, True), SegmentDigest(1, 4, 5, False)), {0: 6, 1: 6, 2: 1})[1]
-    SegmentSet(ids=(0, 2))
+    >>> find_short((SegmentDigest(0, 5, 5, True), SegmentDigest(1, 4, 5, False)), {0: 6, 1: 6, 2: 1})[1].ids
+    (0, 2)
     """
     found = {one.segment: one for one in digests}
     seen = {segment: found.get(segment, SegmentDigest(segment, 0, 0, equal=True)) for segment in counted}
     short = SegmentSet.of(s for s, one in seen.items() if one.equal and counted[s] > one.source_rows)
-    found |= {segment: replace(seen[segment], equal=False) for segment in short.ids}
+    found |= {segment: replace(seen[segment], equal=False, gap=None) for segment in short.ids}
     return tuple(found[segment] for segment in sorted(found)), short
 
 

@@ -72,7 +72,7 @@ def check_complete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
     """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
     if not found.missed_rows:
         return check_reread(found, name)
-    what = "the table" if found.walked is None else "the source, of these segments,"
+    what = "the table" if found.first.walked is None else "the source, of these segments,"
     why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
     fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if this persists, report it as a bug"
     return (Unverified("table", name, why, fix), *check_reread(found, name))

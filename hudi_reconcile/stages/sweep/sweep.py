@@ -49,6 +49,7 @@ from hudi_reconcile.stages.sweep.partial import (
     list_partition_columns,
     measure_reach,
 )
+from hudi_reconcile.stages.sweep.second_look import count_rows_again
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import (
     Seen,
@@ -68,7 +69,8 @@ class Swept:
     `coverage` is what the next sweep with a budget goes on from; None where this one adds nothing to it. `proof` is what the
     next one need not compare again while it holds; None where nothing is proven.
 
-    `rows_fetched` counts the source rows of all reads, segments of later reads as counted by the first.
+    `rows_fetched` counts the source rows of all reads, segments of later reads as counted by the first, parts of segments by
+    their share.
     """
 
     result: TableResult
@@ -103,7 +105,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.keeper or ground.portion.walk)
     found = settled.found
     laps.end("compare", then="judge")
-    compared, ground = restrict_walk(found.walked, ground.cut), _told_altered(job, ground, found, edges.source)
+    compared, ground = restrict_walk(found.first.walked, ground.cut), _told_altered(job, ground, found, edges.source)
     precision = measure_precision(ground.scope, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
     end = _find_reach(job, ground, found, edges.source)
@@ -136,18 +138,18 @@ def _left_behind(
     if keeper is None:
         return build_next_coverage(job, ground.portion, found, begun_micros), None
     coverage = build_next_coverage(job, ground.portion, found, begun_micros, keeper.met)
-    return coverage, keeper.next_proof(found.digests, job.run_id)
+    return coverage, keeper.next_proof(found.first.digests, job.run_id)
 
 
 def _describe_covered(ground: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
     told = describe_coverage(ground.portion, end, coverage)
-    return told if ground.keeper is None else ground.keeper.describe(told, found.digests)
+    return told if ground.keeper is None else ground.keeper.describe(told, found.first.digests)
 
 
 def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> SweepContext:
     """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
     declared = ground.scope.declared
-    altered = source.find_uncarried(declared, None) if found.altered is None else found.altered
+    altered = source.find_uncarried(declared, None) if found.first.altered is None else found.first.altered
     return replace(ground, scope=mark_altered(job, ground.scope, altered))
 
 
@@ -194,12 +196,13 @@ def _find_reach(job: TableJob, ground: SweepContext, found: Confirmed, source: S
 
 
 def _count_fetched(ground: SweepContext, found: Confirmed) -> int:
-    again, met = set(select_unequal(found.digests).ids), None if ground.keeper is None else set(ground.keeper.met.ids)
-    read = sum(one.source_rows for one in found.digests if met is None or one.segment in met)
-    first = 0 if ground.mode.pushdown else read
-    if again and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
+    first, met = found.first, None if ground.keeper is None else set(ground.keeper.met.ids)
+    read = sum(one.source_rows for one in first.digests if met is None or one.segment in met)
+    unequal = tuple(one for one in first.digests if not one.equal)
+    if unequal and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
         return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
-    return first + 2 * sum(item.source_rows for item in found.digests if item.segment in again)
+    again = count_rows_again(ground.cut, unequal, first.again)
+    return (0 if ground.mode.pushdown else read) + sum(one.source_rows for one in unequal) + again
 
 
 def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
@@ -286,7 +289,10 @@ def _result(
         columns=ground.scope.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
-        segments={"compared": _segments_compared(ground, found), "unequal": len(select_unequal(found.digests).ids)},
+        segments={
+            "compared": _segments_compared(ground, found),
+            "unequal": len(select_unequal(found.first.digests).ids),
+        },
         provenance={
             "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
             "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
@@ -298,7 +304,7 @@ def _result(
 
 
 def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
-    walked = found.walked if ground.keeper is None else ground.keeper.met
+    walked = found.first.walked if ground.keeper is None else ground.keeper.met
     done = ground.cut.count if walked is None else len(walked.ids)
     return min(done, ground.cut.count)
 

@@ -26,6 +26,7 @@ from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
+from hudi_reconcile.stages.sweep.second_look import choose_second_look
 from hudi_reconcile.stages.sweep.short_reads import (
     BusyRead,
     count_before,
@@ -44,18 +45,31 @@ _FIRST_LOOKS = 4
 
 
 @dataclass(frozen=True, slots=True)
+class FirstLook:
+    """What the first look saw, and what the second was to read `again`: the unequal segments, or a part of them.
+
+    `walked` are the segments that a budget sufficed for, None where there was no budget; `altered` the columns of which a
+    read alters values, None where nobody asked.
+    """
+
+    digests: tuple[SegmentDigest, ...]
+    again: SegmentSet = NO_SEGMENTS
+    walked: SegmentSet | None = None
+    altered: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Confirmed:
     """What two looks found. `pin` and `moment` are those of the last look that was needed.
 
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
     many rows the first read lacked against the table's own count, None where nobody can tell. `find_unexplained` are segments
-    whose digests differ while their rows are equal: digests that prove nothing. `scan_segments` are the segments that a budget
-    sufficed for; None where there was no budget. `misread_rows` were equal when they were read again, though neither side had
-    changed: one of the reads was not whole. `altered` columns hold values that a read alters, None where nobody asked.
+    whose digests differ while their rows are equal: digests that prove nothing. `misread_rows` were equal when they were read
+    again, though neither side had changed: one of the reads was not whole.
     """
 
-    digests: tuple[SegmentDigest, ...]
+    first: FirstLook
     findings: Frame | None
     kinds: Mapping[str, int]
     pin: LakePin
@@ -64,19 +78,17 @@ class Confirmed:
     steady: bool
     missed_rows: int | None
     unexplained: SegmentSet = NO_SEGMENTS
-    walked: SegmentSet | None = None
     misread_rows: int = 0
-    altered: tuple[str, ...] | None = None
 
     @property
     def source_rows(self) -> int:
         """Source rows seen at the first look."""
-        return sum(digest.source_rows for digest in self.digests)
+        return sum(digest.source_rows for digest in self.first.digests)
 
     @property
     def lake_rows(self) -> int:
         """Lake rows seen at the first look."""
-        return sum(digest.lake_rows for digest in self.digests)
+        return sum(digest.lake_rows for digest in self.first.digests)
 
 
 def select_unequal(digests: tuple[SegmentDigest, ...]) -> SegmentSet:
@@ -101,18 +113,17 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """What the first look saw; `kept` and `candidates` are None where every segment was equal.
+    """A first look, and the frames that only the second needs; `candidates` is None where every segment was equal.
 
-    `suspected`: rows are missing, or the source lost some and gained others while it was read.
+    `kept` are the lake's rows that are looked at again, None where they are yet to be read. `suspected`: rows are missing, or
+    the source lost some and gained others while it was read.
     """
 
-    digests: tuple[SegmentDigest, ...]
+    look: FirstLook
     kept: Frame | None
     candidates: Frame | None
     missed: int | None
-    walked: SegmentSet | None
-    suspected: bool = False
-    altered: tuple[str, ...] | None = None
+    suspected: bool
 
 
 def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
@@ -121,37 +132,33 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     Raises LakeError where the table has no completed commit.
     """
     pin, checkpoint, moment, first = _look_until_whole(sides, segments, walk)
-    unequal = select_unequal(first.digests)
-    if first.candidates is None or first.kept is None:
-        steady = sides.lake.is_intact(pin)
-        return Confirmed(
-            first.digests, None, {}, pin, moment, checkpoint, steady, first.missed,
-            walked=first.walked, altered=first.altered,
-        )  # fmt: skip
+    if first.candidates is None:
+        return Confirmed(first.look, None, {}, pin, moment, checkpoint, sides.lake.is_intact(pin), first.missed)
     begun = moment
     waiting.clock.sleep(waiting.settle_seconds)
     later, checkpoint = pin_lake(sides.lake)
     moment = sides.source.read_moment()
     # An instant shows one state, so the rows that were kept are those of now.
-    kept = first.kept if later.instant == pin.instant else sides.comparer.keep(sides.lake_rows(later), unequal)
+    again, kept = first.look.again, first.kept
+    if kept is None or later.instant != pin.instant:
+        kept = sides.comparer.keep(sides.lake_rows(later), again)
     pending = find_pending_range(checkpoint, waiting, sides, moment)
     with hold_one_moment(sides):
-        look = Look(sides.source_rows(unequal), kept)
+        look = Look(sides.source_rows(again), kept)
         findings = sides.comparer.judge_candidates(
-            first.candidates, look, unequal, pending, whole_lake=partial(sides.lake.read_rows, later)
+            first.candidates, look, again, pending, whole_lake=partial(sides.lake.read_rows, later)
         )
         findings, kinds = _doubt_losses(sides, findings, begun)
     unproven = (
-        _check_unexplained(sides, later, unequal, findings) if sides.pushdown and segments is None else NO_SEGMENTS
+        _check_unexplained(sides, later, select_unequal(first.look.digests), findings)
+        if sides.pushdown and segments is None
+        else NO_SEGMENTS
     )
     steady = all(sides.lake.is_intact(one) for one in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
     missed = count_missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
     misread = _misread(sides, kinds, begun) if later.instant == pin.instant else 0
-    return Confirmed(
-        first.digests, findings, kinds, later, moment, checkpoint, steady, missed,
-        unproven, first.walked, misread, first.altered,
-    )  # fmt: skip
+    return Confirmed(first.look, findings, kinds, later, moment, checkpoint, steady, missed, unproven, misread)
 
 
 def _doubt_losses(sides: Sides, findings: Frame, begun: Moment) -> tuple[Frame, Mapping[str, int]]:
@@ -212,14 +219,19 @@ def _first_look(
         if busy is not None and segments is None:
             busy = doubt_digests(sides, busy)
             digests = busy.digests
-        unequal = select_unequal(digests)
+        again = unequal = select_unequal(digests)
         kept = candidates = None
         if unequal.ids:
-            kept = sides.comparer.keep(sides.lake_rows(pin), unequal)
-            candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), kept), unequal)
+            lake = sides.lake_rows(pin)
+            # Of many segments few rows will be read again: all of them are not worth keeping.
+            if not unequal.is_many:
+                lake = kept = sides.comparer.keep(lake, unequal)
+            candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), lake), unequal)
+            again = choose_second_look(sides, digests, unequal, candidates)
         if busy is not None:
             missed = suspect_loss(sides, busy, candidates, segments)
-        return _First(digests, kept, candidates, missed, done, bool(missed) and not certain, altered)
+        look = FirstLook(digests, again, done, altered)
+        return _First(look, kept, candidates, missed, bool(missed) and not certain)
 
 
 def _counted_digests(

@@ -234,6 +234,7 @@ def test_segment_of_a_key_in_spark_is_the_one_in_python(spark: SparkSession) -> 
         range(0, 16_385, 2),
         range(1, 16_384),
         (*range(59, 300, 60), *range(900, 1020)),
+        range(0, 16_384, 100),
     ],
     ids=lambda ids: f"{len(ids)}",
 )

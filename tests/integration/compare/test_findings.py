@@ -338,7 +338,7 @@ def test_only_asked_segments_are_compared(spark: SparkSession) -> None:
     )
 
     assert [item["key"]["id"] for item in lines(found)] == [15]
-    assert compare.find_segments(compare.select_corrections(found, None)) == chosen
+    assert set(compare.count(compare.select_corrections(found, None), "segment")) == {str(one) for one in chosen.ids}
     assert [digest.segment for digest in compare.compare_digests(both, chosen)] == [1]
 
 
