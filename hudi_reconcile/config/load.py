@@ -45,7 +45,7 @@ class Loaded:
 def load_config(
     path: Path, env: Environment, read_file: ReadFile = read_text_file, overlay: Overlay = NO_OVERLAY
 ) -> Config:
-    """The config of a file. References are filled in, but for passwords, which wait for `Secret.reveal`.
+    """The config of a file. References are filled in, but for passwords and audit keys, which wait for `Secret.reveal`.
 
     Raises:
         ConfigError: the file cannot be read, or anything in it is wrong; all problems at once.

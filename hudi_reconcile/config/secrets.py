@@ -18,17 +18,13 @@ from pathlib import Path
 from typing import Literal
 
 from hudi_reconcile.core.errors import ConfigError
+from hudi_reconcile.core.safe_text import HIDDEN_SETTINGS
 
 HIDDEN = "***"
 # Sections of free keys.
 OPTION_SECTIONS = ("jdbc", "conf", "options")
-# Names of options that hold secrets, those of the stores of docs/object-stores.md among them.
-_HIDDEN_WORDS = (
-    r"password|passwd|passphrase|pwd|secret|token|credential|sas\b|\.key\b"
-    r"|(?:access|account|api|encryption|private|shared)[._-]?key"
-)
-_SECRET_NAME = re.compile(_HIDDEN_WORDS, re.IGNORECASE)
-_SECRET_PROPERTY = re.compile(rf"(?:{_HIDDEN_WORDS})[\w.-]*=", re.IGNORECASE)
+_SECRET_NAME = re.compile(HIDDEN_SETTINGS, re.IGNORECASE)
+_SECRET_PROPERTY = re.compile(rf"(?:{HIDDEN_SETTINGS})[\w.-]*=", re.IGNORECASE)
 
 Environment = Mapping[str, str]
 ReadFile = Callable[[Path | str], str]  # a text is the address of a file on a Hadoop file system

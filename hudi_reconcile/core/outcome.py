@@ -37,8 +37,8 @@ _EXIT_CODES = {
     Outcome.REFUSED: 5,
 }
 
-# 3 over 5 over 4 over 1 over 0. A usage error of one table stands beside "unverified":
-# that table was not compared either, but the exit code tells the operator to mend the call first.
+# 3 over 2 over 5 over 4 over 1 over 0: what was not compared weighs most. A usage error of one table, beside others, says
+# that this one was not compared either.
 _GRAVITY = (
     Outcome.UNVERIFIED,
     Outcome.USAGE,

@@ -53,6 +53,12 @@ def escape_json(text: str) -> str:
     return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
+# Names of settings that hold secrets, those of the stores of docs/object-stores.md among them; as Python's and Java's regular
+# expressions both read them.
+HIDDEN_SETTINGS = (
+    r"password|passwd|passphrase|pwd|secret|token|credential|sas\b|\.key\b"
+    r"|(?:access|account|api|encryption|private|shared)[._-]?key"
+)
 UNREADABLE = "a value could not be read as its type"
 HIDDEN = "it says why in its own log; here that could show values of rows"
 # Data exceptions, broken constraints, and what somebody's own function raises: their texts quote values.

@@ -251,7 +251,7 @@ class Catalogued:
 
 
 def parse_postgres_catalog(rows: Sequence[Mapping[str, Any]]) -> Catalogued:
-    """pg_stats, as `postgres.STATISTICS_QUERY` gives it."""
+    """pg_stats, as `databases/postgres/catalog.py` gives it."""
     if not rows:
         return Catalogued("the catalog does not know this table")
     row = rows[0]

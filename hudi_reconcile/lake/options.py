@@ -197,7 +197,7 @@ def _session(options: WriteOptions) -> dict[str, str]:
         "hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL",
         "hoodie.clean.failed.writes.policy": "LAZY",
         "hoodie.write.lock.provider": options.lock_provider,
-        # Held for the moment in which a pull's commit begins or ends, and for the whole of a correction (write.py). A killed
+        # Held for the moment in which a pull's commit begins or ends, and for the whole of a correction (commit.py). A killed
         # holder's lock ends after 2 minutes, and a waiter waits that long.
         "hoodie.write.lock.filesystem.expire": "2",
         "hoodie.write.lock.wait_time_ms": "150000",

@@ -200,7 +200,7 @@ class Comparer(Protocol):
         ...
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
-        """The rechecked corrections, those of these record keys (as of `Held`) with the status `held` and their rules."""
+        """The rechecked corrections, those of these record keys (as `Quarantine` names them) `held`, with their rules."""
         ...
 
     def mark_landed(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hudi_reconcile.core.errors import UsageError, fold
+from hudi_reconcile.core.safe_text import HIDDEN_SETTINGS
 
 HUDI_EXTENSION = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 TIME_ZONE_OPTION = "-Duser.timezone=UTC"
@@ -60,8 +61,7 @@ _DEFAULTS = {
     # Spark writes each plan down for its pages, and again after each stage: in the shortest way, where nobody looks.
     "spark.sql.ui.explainMode": "simple",
     # Spark's own leaves the keys of some stores in clear, in its event log for example.
-    "spark.redaction.regex": "(?i)passw|passphrase|pwd|secret|token|credential|sas[.]|[.]key"
-    "|(?:access|account|api|encryption|private|shared)[._-]?key",
+    "spark.redaction.regex": f"(?i){HIDDEN_SETTINGS}",
 }
 
 _GIB = 1 << 30

@@ -72,16 +72,16 @@ def check(
         raise LakeError(
             f"table {job.job.name}: nothing was ever committed to {job.job.lake.path}", fix=_PULL + job.job.name
         )
-    ground = RuleContext(table, pin, edges.lake.read_rows(pin), compared, keys_folder)
+    context = RuleContext(table, pin, edges.lake.read_rows(pin), compared, keys_folder)
     laps = Laps(edges.clock, job.job.name, "rules")
-    counted = _count_failures(job, edges, engine, ground)
+    counted = _count_failures(job, edges, engine, context)
     rows = edges.lake.count_rows(pin)
     today = find_day(edges.clock.utc_micros())
     results = tuple(
         judge_rule(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
         for rule in job.rules.rules
     )
-    results = tuple(_name_keys(one, rule, engine, ground) for one, rule in zip(results, job.rules.rules, strict=True))
+    results = tuple(_name_keys(one, rule, engine, context) for one, rule in zip(results, job.rules.rules, strict=True))
     laps.end("rules")
     if not edges.lake.is_intact(pin):
         results = tuple(_doubt_result(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
@@ -112,9 +112,9 @@ def add_rules(result: TableResult, checked: TableResult) -> TableResult:
 # --- helpers ---
 
 
-def _count_failures(job: RuleJob, edges: Edges, engine: RuleEngine, ground: RuleContext) -> Mapping[str, Measured]:
+def _count_failures(job: RuleJob, edges: Edges, engine: RuleEngine, context: RuleContext) -> Mapping[str, Measured]:
     on_batch = tuple(rule for rule in job.rules.rules if isinstance(rule.check, OnBatch))
-    found = dict(engine.measure(ground.rows, on_batch)) if on_batch else {}
+    found = dict(engine.measure(context.rows, on_batch)) if on_batch else {}
     for rule in on_batch:
         if rule.id in found and _may_quote(rule.check, job.job):
             found[rule.id] = replace(found[rule.id], detail="")
@@ -122,7 +122,7 @@ def _count_failures(job: RuleJob, edges: Edges, engine: RuleEngine, ground: Rule
         if rule not in on_batch:
             try:
                 found[rule.id] = _own(
-                    rule, job, edges, Summed(edges.source, engine, ground.rows, job.job.columns.masking), ground
+                    rule, job, edges, Summed(edges.source, engine, context.rows, job.job.columns.masking), context
                 )
             except ReconcileError as error:  # one rule that cannot be asked hides no other
                 found[rule.id] = Measured(problem=error.message, fix=error.fix)
@@ -148,10 +148,10 @@ def _hides(columns: ColumnSettings, lake_name: str) -> bool:
     return columns.masking.find_mask(source.get(lake_name, lake_name), lake_name) is not None
 
 
-def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleContext) -> Measured:
+def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, context: RuleContext) -> Measured:
     match rule.check:
         case Drift():
-            return measure_drift(rule.check, ground.compared, edges.clock.utc_micros(), table=job.job.name)
+            return measure_drift(rule.check, context.compared, edges.clock.utc_micros(), table=job.job.name)
         case Total():
             return measure_total(rule.check, summed)
         case Freshness():
@@ -162,26 +162,26 @@ def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, ground: RuleCon
             raise AssertionError(rule.kind)
 
 
-def _name_keys(result: RuleResult, rule: Rule, engine: RuleEngine, ground: RuleContext) -> RuleResult:
+def _name_keys(result: RuleResult, rule: Rule, engine: RuleEngine, context: RuleContext) -> RuleResult:
     """The verdict with the keys of the failed rows; an error where they are not as many as were counted."""
     if result.status not in ("fail", "waived") or not result.failed_rows or not isinstance(rule.check, OnBatch):
         return result
-    folder, path = ground.keys_folder(rule.id)
-    target = KeysTarget(ground.table.record_key, folder, path, result.failed_rows)
+    folder, path = context.keys_folder(rule.id)
+    target = KeysTarget(context.table.record_key, folder, path, result.failed_rows)
     try:
-        keys = engine.save_keys(ground.rows, rule, target)
+        keys = engine.save_keys(context.rows, rule, target)
     except ReconcileError as error:
         return _error(result, error.message, error.fix)
     if keys is None:
-        return replace(result, notes=(*result.notes, f"its rows are counted, not named{_advise_keys(rule, ground)}"))
+        return replace(result, notes=(*result.notes, f"its rows are counted, not named{_advise_keys(rule, context)}"))
     if keys.rows != result.failed_rows:
         why = f"Great Expectations counts {result.failed_rows} failed rows, a filter of the same rule finds {keys.rows}"
         return _error(result, why, "check again; if this persists, report it as a bug")
     return replace(result, keys=keys)
 
 
-def _advise_keys(rule: Rule, ground: RuleContext) -> str:
-    key = ", ".join(ground.table.record_key)
+def _advise_keys(rule: Rule, context: RuleContext) -> str:
+    key = ", ".join(context.table.record_key)
     return f": select the key ({key}) in its query" if rule.kind == "sql" and key else ""
 
 

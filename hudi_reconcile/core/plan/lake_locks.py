@@ -2,7 +2,7 @@
 
 Both are files that exactly one of several writers may make. Local disks and HDFS make such files. On an object store neither
 Hudi's file lock nor Hadoop's `create` does so: S3A of Hadoop 3.3 looks first and puts later. There a lock provider must keep
-hosts apart, and the lease only names the holder.
+hosts apart; the lease only names the holder, but on `s3a`, where a conditional write makes it (`lake/files.py`).
 """
 
 from __future__ import annotations

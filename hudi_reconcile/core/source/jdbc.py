@@ -14,6 +14,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
+from hudi_reconcile.core.safe_text import HIDDEN_SETTINGS
 from hudi_reconcile.core.source.connection import is_loopback
 
 Cell = int | Decimal | str | None
@@ -98,7 +99,7 @@ class DriverFacts:
 
 PREFIX = "jdbc:"
 _SETTINGS = re.compile(r"[?;].*$|[/:,&][A-Za-z_][\w. -]*=.*$", re.DOTALL)
-_SECRET = re.compile(r"((?:password|passwd|pwd|secret|token)[\w.]*\s*=\s*)[^;&,\s]+", re.IGNORECASE)
+_SECRET = re.compile(rf"((?:{HIDDEN_SETTINGS})[\w.-]*\s*=\s*)[^;&,\s]+", re.IGNORECASE)
 _LEAST_SECRET_CHARS = 4  # shorter ones would blank out half of a message
 
 
@@ -148,6 +149,8 @@ def redact_settings(text: str) -> str:
 
     >>> redact_settings("fs.s3a.secret.key=abc, region=eu")
     'fs.s3a.secret.key=***, region=eu'
+    >>> redact_settings("fs.s3a.access.key=abc; sslPassphrase = d")
+    'fs.s3a.access.key=***; sslPassphrase = ***'
     """
     return _SECRET.sub(r"\1***", text)
 

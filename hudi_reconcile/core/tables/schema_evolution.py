@@ -59,7 +59,7 @@ class Refused:
 class Evolution:
     """The lake's columns as the next commit has them, and what that changes; `dropped` are those without a source column.
 
-    `renamed_or_not`: a drop and an addition that may be one column under a new name are refused together.
+    A drop and an addition that may be one column under a new name are refused together.
     """
 
     columns: tuple[LakeColumn, ...]

@@ -89,7 +89,7 @@ def classify_column(
 ) -> Column:
     """The column's kind: OWN_TEXT for arrays, enums, ranges, domains and all that no lake type holds exactly.
 
-    `type_name` is `postgres_catalog.TYPE_NAME`, `type_type` pg_type.typtype. OTHER, with the reason, where a value's text does
+    `type_name` is `catalog.TYPE_NAME`, `type_type` pg_type.typtype. OTHER, with the reason, where a value's text does
     not say what the value is.
     """
     declared = declared.removeprefix("public.")  # as people write it, whatever our session's path

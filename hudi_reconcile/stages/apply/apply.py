@@ -94,8 +94,8 @@ def apply(
         left = find_remaining(plan, landed, approval.only)
         table = edges.source.describe()
         refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))
-        standing = edges.source.read_lineage()
-        refuse_changed_standing(job, plan, standing)
+        lineage = edges.source.read_lineage()
+        refuse_changed_standing(job, plan, lineage)
         if left.again:
             course.skip_to(StepName.VERIFY)
             return _add_steps(course, _reverify(_work(job, plan, findings_path, left, edges), edges, listing, course))
@@ -105,7 +105,7 @@ def apply(
         if approval.dead_writers:
             course.begin(StepName.ROLL_BACK)
         cleared = roll_back_dead_writers(job, edges.lake, approval.dead_writers)
-        work = replace(_work(job, plan, findings_path, left, edges), quarantine=quarantine, standing=standing)
+        work = replace(_work(job, plan, findings_path, left, edges), quarantine=quarantine, lineage=lineage)
         work = replace(work, words=approval.accept)
         refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
         done = _carried_out(work, edges, listing, Tally(course, edges.whole_commit))

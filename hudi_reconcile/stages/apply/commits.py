@@ -53,7 +53,7 @@ class ApplyWork:
 
     `followed` is the lake table as they leave it. `touched` are the segments of `rows`, `verify` those that are compared in
     the end. `firsts`: earlier applies made their first commit only. `earlier`: what applies of the plan's other parts did;
-    `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `standing` and `words`: the
+    `finishes`: with these the whole plan is done. `planned_rows` are those of all these parts. `lineage` and `words`: the
     source's filter and history now, and what a person accepted. `as_of_micros`: the source's time that the rows show.
     `own` are all commits of the plan, newest first. `planned` are all rows of the plan,
     `not_asked` those of the part that `--only` leaves to another apply.
@@ -74,7 +74,7 @@ class ApplyWork:
     earlier: Earlier = NONE
     finishes: bool = True
     quarantine: Quarantine | None = None
-    standing: SourceLineage = UNKNOWN
+    lineage: SourceLineage = UNKNOWN
     words: frozenset[str] = frozenset()
     as_of_micros: int | None = None
     not_asked: Frame | None = None
@@ -250,7 +250,7 @@ def _accept_into_checkpoint(work: ApplyWork, rechecked: Frame, carried: Checkpoi
     if words and not whole:
         deletes = work.sides.comparer.count(work.sides.comparer.select_corrections(rechecked, "delete"), "status")
         words = words if work.action != "upsert" and set(deletes) <= done else frozenset()
-    taken = accept_lineage(work.standing, words)
+    taken = accept_lineage(work.lineage, words)
     carried = replace(carried, where=taken.where or carried.where, timeline=taken.timeline or carried.timeline)
     return replace(carried, position=taken.position or carried.position)
 

@@ -23,7 +23,7 @@ class Listing:
 class Left:
     """What may be uncorrected of a plan. `planned` are all of its rows, `not_asked` those that `--only` left out.
 
-    `list_unwritten` are the keys of those that this apply was to write and did not, None where it was to write none.
+    `ended` are the keys of those that this apply was to write and did not, None where it was to write none.
     """
 
     plan_run: str

@@ -131,8 +131,8 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
         found = lake.compare_overwrite(rows, table)
         held = None if start.before is None else start.before.checkpoint
         # Asked again: a server that was replaced while rows were read may lack some.
-        standing = judge_lineage(held, source.read_lineage(), deletes=found.gone_rows, regressed=0, verb="pull")
-        check_replacement(job, found, staged.rows, approval, standing)
+        of_lineage = judge_lineage(held, source.read_lineage(), deletes=found.gone_rows, regressed=0, verb="pull")
+        check_replacement(job, found, staged.rows, approval, of_lineage)
         gone = found.gone_rows
         refuse_unsafe_writers(job, lake)
         return lake.overwrite(rows, table, checkpoint, labels)
@@ -235,7 +235,7 @@ def _write(
     earlier = None if done.after is None else done.after.checkpoint
     reached = choose_next_checkpoint(start.watermark.find_reached_mark(earlier), staged.greatest)
     read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    standing = advance_lineage(earlier, start.standing, anew=done.existing is None or land is not None)
+    lineage = advance_lineage(earlier, start.lineage, anew=done.existing is None or land is not None)
     blank = Checkpoint(
         job.pull.strategy,
         start.watermark.names,
@@ -245,9 +245,9 @@ def _write(
         start.table.identity,
         columns=tuple(sorted(column.lake_name for column in start.table.columns)),
         dropped=tuple(sorted(column.name for column in start.shape.dropped)),
-        where=standing.where,
-        timeline=standing.timeline,
-        position=standing.position,
+        where=lineage.where,
+        timeline=lineage.timeline,
+        position=lineage.position,
         as_of_micros=start.moment.reckon_as_of(None if earlier is None else earlier.as_of_micros),
     )
     checkpoint = start.watermark.set_mark(blank, reached)
@@ -278,7 +278,7 @@ def _new_table(job: TableJob, table: SourceTable) -> NewTable:
 def _notes(job: TableJob, start: Start, done: _Done) -> tuple[str, ...]:
     adds = done.pages and start.existing is not None and not (start.whole and is_overwrite(job.pull))
     before = None if start.before is None else start.before.checkpoint
-    notes = (*start.notes, *done.notes, *(note_accepted_lineage(before, start.standing) if adds else ()))
+    notes = (*start.notes, *done.notes, *(note_accepted_lineage(before, start.lineage) if adds else ()))
     if not done.greatest_group_rows:
         return notes
     names = ", ".join(start.watermark.order.columns)

@@ -29,14 +29,14 @@ def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> 
 
 
 def check_replacement(
-    job: TableJob, found: Replaced, source_rows: int, approval: Approval, standing: tuple[Guard, ...] = ()
+    job: TableJob, found: Replaced, source_rows: int, approval: Approval, of_lineage: tuple[Guard, ...] = ()
 ) -> tuple[Guard, ...]:
     """The guards of the replacement, and those of what the source stands on. Raises RefusedError where one says no.
 
     What was approved or accepted says yes.
     """
     counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
-    guards = (*judge_replacement(counts, job.policy), *standing)
+    guards = (*judge_replacement(counts, job.policy), *of_lineage)
     no = list_failed_guards(
         guards,
         deletes=found.gone_rows,

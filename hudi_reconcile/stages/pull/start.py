@@ -59,7 +59,7 @@ class Start:
     notes: tuple[str, ...] = ()
     shape: BatchShape = AS_SOURCE
     schema: tuple[SchemaChange, ...] = ()
-    standing: SourceLineage = UNKNOWN
+    lineage: SourceLineage = UNKNOWN
 
 
 def choose_start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
@@ -103,8 +103,8 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     told += note_zone(watermark, signs, before, moment, source.zone_offset_micros)
     left = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
     notes = (*moment.notes, *told, *_clockless(watermark), *_note_missing_log(job.lake, existing), *left)
-    standing = source.read_lineage()
-    return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, standing=standing)
+    lineage = source.read_lineage()
+    return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, lineage=lineage)
 
 
 _WAY_OUT = {

@@ -20,7 +20,7 @@ REPLICA_DELETES = "replica_deletes"
 
 
 def check_guards(
-    job: TableJob, found: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, standing: SourceLineage
+    job: TableJob, found: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, lineage: SourceLineage
 ) -> tuple[Guard, ...]:
     """All guards. `columns`: in how many rows each differs. `table_rows`: the whole table's where a part was compared."""
     deletes = found.kinds.get("deleted", 0)
@@ -31,7 +31,7 @@ def check_guards(
     return (
         *judge_guards(counts, job.policy),
         *((guard_replica_deletes(deletes),) if found.moment.is_replica else ()),
-        *judge_lineage(before, standing, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
+        *judge_lineage(before, lineage, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
     )
 
 

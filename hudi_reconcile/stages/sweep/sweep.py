@@ -99,67 +99,69 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     if len(scope.agreement.key) < len(scope.table.key):
         scope = mark_altered(job, scope, edges.source.find_uncarried(scope.declared, None))
         return Swept(_keyless(job, scope), None, 0, None, 0, None)
-    ground = prepare_sweep(job, scope, watermark, edges, part)
-    begun_micros, sides = edges.clock.utc_micros(), _sides(job, ground, edges)
+    context = prepare_sweep(job, scope, watermark, edges, part)
+    begun_micros, sides = edges.clock.utc_micros(), _sides(job, context, edges)
     laps = Laps(edges.clock, job.name, "compare")
-    settled = look_until_settled(sides, _waiting(job, ground, edges), None, ground.keeper or ground.portion.walk)
+    settled = look_until_settled(sides, _waiting(job, context, edges), None, context.keeper or context.portion.walk)
     found = settled.found
     laps.end("compare", then="judge")
-    compared, ground = restrict_walk(found.first.walked, ground.cut), _told_altered(job, ground, found, edges.source)
-    precision = measure_precision(ground.scope, sides.comparer, lambda: sides.source_in_scope(compared))
+    compared, context = restrict_walk(found.first.walked, context.cut), _told_altered(job, context, found, edges.source)
+    scope = context.scope
+    precision = measure_precision(scope, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
-    end = _find_reach(job, ground, found, edges.source)
-    missing = (*_describe_unverified(job, found, ground.portion.scope), *moving)
-    unverified = (*ground.scope.unverified, *list_hidden_digits(ground.scope, precision), *missing, *list_left_out(end))
+    end = _find_reach(job, context, found, edges.source)
+    missing = (*_describe_unverified(job, found, context.portion.scope), *moving)
+    unverified = (*scope.unverified, *list_hidden_digits(scope, precision), *missing, *list_left_out(end))
     is_sound = found.steady and not found.missed_rows and not moving
-    parts = profile_drift(ground, found, sides.comparer)
-    draft = draft_plan(job, ground, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
+    parts = profile_drift(context, found, sides.comparer)
+    draft = draft_plan(job, context, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
-    is_proven = is_sound and not found.unexplained.ids
-    coverage, proof = _left_behind(job, ground, found, begun_micros) if is_proven else (None, None)
+    coverage, proof = _left_behind(job, context, found, begun_micros) if is_sound else (None, None)
     result = replace(
-        _result(job, ground, found, unverified, draft),
+        _result(job, context, found, unverified, draft),
         precision=precision,
         anatomy=parts,
         whole=end.is_whole and is_sound,
-        coverage=_describe_covered(ground, found, end, coverage),
-        notes=(*note_part(end), *_notes(job, ground, settled), *_shift_notes(ground, found, parts)),
+        coverage=_describe_covered(context, found, end, coverage),
+        notes=(*note_part(end), *_notes(job, context, settled), *_shift_notes(context, found, parts)),
         cost=Cost(phases_seconds=laps.seconds),
     )
-    fetched = _count_fetched(ground, found) + settled.rows_fetched + (found.source_rows if precision else 0)
+    fetched = _count_fetched(context, found) + settled.rows_fetched + (found.source_rows if precision else 0)
     return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage, proof)
 
 
 def _left_behind(
-    job: TableJob, ground: SweepContext, found: Confirmed, begun_micros: int
+    job: TableJob, context: SweepContext, found: Confirmed, begun_micros: int
 ) -> tuple[Coverage | None, ContentProof | None]:
-    """What later sweeps of this table may go on from."""
-    keeper = ground.keeper
+    """What later sweeps of this table may go on from: nothing where some digests prove nothing."""
+    if found.unexplained.ids:
+        return None, None
+    keeper = context.keeper
     if keeper is None:
-        return build_next_coverage(job, ground.portion, found, begun_micros), None
-    coverage = build_next_coverage(job, ground.portion, found, begun_micros, keeper.met)
+        return build_next_coverage(job, context.portion, found, begun_micros), None
+    coverage = build_next_coverage(job, context.portion, found, begun_micros, keeper.met)
     return coverage, keeper.next_proof(found.first.digests, job.run_id)
 
 
-def _describe_covered(ground: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
-    told = describe_coverage(ground.portion, end, coverage)
-    return told if ground.keeper is None else ground.keeper.describe(told, found.first.digests)
+def _describe_covered(context: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
+    told = describe_coverage(context.portion, end, coverage)
+    return told if context.keeper is None else context.keeper.describe(told, found.first.digests)
 
 
-def _told_altered(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> SweepContext:
+def _told_altered(job: TableJob, context: SweepContext, found: Confirmed, source: Source) -> SweepContext:
     """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
-    declared = ground.scope.declared
+    declared = context.scope.declared
     altered = source.find_uncarried(declared, None) if found.first.altered is None else found.first.altered
-    return replace(ground, scope=mark_altered(job, ground.scope, altered))
+    return replace(context, scope=mark_altered(job, context.scope, altered))
 
 
-def _waiting(job: TableJob, ground: SweepContext, edges: Edges) -> Waiting:
+def _waiting(job: TableJob, context: SweepContext, edges: Edges) -> Waiting:
     return Waiting(
         edges.clock,
         job.sweep.settle_seconds,
         job.pull.overlap_micros,
-        ground.watermark,
-        foreign=not ground.scope.lake_table.owned,
+        context.watermark,
+        foreign=not context.scope.lake_table.owned,
         limit_seconds=job.sweep.settle_limit_seconds,
     )
 
@@ -175,34 +177,34 @@ def _doubt_findings(
     return changed + check_replayed(job, why)
 
 
-def _sides(job: TableJob, ground: SweepContext, edges: Edges) -> Sides:
+def _sides(job: TableJob, context: SweepContext, edges: Edges) -> Sides:
     return Sides(
-        ground.scope.table,
-        ground.scope.agreement,
-        ground.cut,
+        context.scope.table,
+        context.scope.agreement,
+        context.cut,
         edges.source,
         edges.lake,
-        edges.make(ground.scope.agreement, ground.cut),
-        pushdown=ground.mode.pushdown,
+        edges.make(context.scope.agreement, context.cut),
+        pushdown=context.mode.pushdown,
         one_snapshot=job.sweep.one_snapshot,
-        scope=ground.portion.scope,
-        survey=None if ground.mode.pushdown else partial(edges.source.survey, ground.scope.declared),
+        scope=context.portion.scope,
+        survey=None if context.mode.pushdown else partial(edges.source.survey, context.scope.declared),
     )
 
 
-def _find_reach(job: TableJob, ground: SweepContext, found: Confirmed, source: Source) -> Reached:
-    end = measure_reach(job, ground.portion, found, found.source_rows)
-    return end if end.is_whole else measure_reach(job, ground.portion, found, source.count_rows(ground.scope.table))
+def _find_reach(job: TableJob, context: SweepContext, found: Confirmed, source: Source) -> Reached:
+    end = measure_reach(job, context.portion, found, found.source_rows)
+    return end if end.is_whole else measure_reach(job, context.portion, found, source.count_rows(context.scope.table))
 
 
-def _count_fetched(ground: SweepContext, found: Confirmed) -> int:
-    first, met = found.first, None if ground.keeper is None else set(ground.keeper.met.ids)
+def _count_fetched(context: SweepContext, found: Confirmed) -> int:
+    first, met = found.first, None if context.keeper is None else set(context.keeper.met.ids)
     read = sum(one.source_rows for one in first.digests if met is None or one.segment in met)
     unequal = tuple(one for one in first.digests if not one.equal)
-    if unequal and isinstance(ground.cut, HashSegments) and ground.cut.by == "xxhash64":
+    if unequal and isinstance(context.cut, HashSegments) and context.cut.by == "xxhash64":
         return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
-    again = count_rows_again(ground.cut, unequal, first.again)
-    return (0 if ground.mode.pushdown else read) + sum(one.source_rows for one in unequal) + again
+    again = count_rows_again(context.cut, unequal, first.again)
+    return (0 if context.mode.pushdown else read) + sum(one.source_rows for one in unequal) + again
 
 
 def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
@@ -266,7 +268,7 @@ def _describe_unverified(job: TableJob, found: Confirmed, scope: PartitionScope 
 
 
 def _result(
-    job: TableJob, ground: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
+    job: TableJob, context: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
     unsettled = (*_describe_unsettled(job, found), *describe_unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
     drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
@@ -275,7 +277,7 @@ def _result(
         outcome = Outcome.UNVERIFIED
     checkpoint = found.checkpoint
     text = None if checkpoint is None else checkpoint.checkpoint.text
-    by_hash = isinstance(ground.cut, HashSegments)
+    by_hash = isinstance(context.cut, HashSegments)
     return TableResult(
         name=job.name,
         outcome=outcome,
@@ -285,57 +287,57 @@ def _result(
         findings=drift,
         not_drift={kind.value: found.kinds.get(kind.value, 0) for kind in NOT_DRIFT},
         unverified=(*unverified, *unsettled),
-        schema=ground.scope.schema,
-        columns=ground.scope.types,
+        schema=context.scope.schema,
+        columns=context.scope.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
         segments={
-            "compared": _segments_compared(ground, found),
+            "compared": _segments_compared(context, found),
             "unequal": len(select_unequal(found.first.digests).ids),
         },
         provenance={
-            "segments": "hash buckets of the key" if by_hash else f"ranges of {ground.scope.table.key[0]}",
-            "compared_columns": ", ".join(item.column.name for item in ground.scope.agreement.columns),
-            "digests": f"{'inside the source' if ground.mode.pushdown else 'in Spark'} ({ground.mode.why})",
+            "segments": "hash buckets of the key" if by_hash else f"ranges of {context.scope.table.key[0]}",
+            "compared_columns": ", ".join(item.column.name for item in context.scope.agreement.columns),
+            "digests": f"{'inside the source' if context.mode.pushdown else 'in Spark'} ({context.mode.why})",
             "source_clock_bound": found.moment.bound_why,
-            "content_proof": ground.keeper.explain() if ground.keeper is not None else f"none: {ground.no_proof}",
+            "content_proof": context.keeper.explain() if context.keeper is not None else f"none: {context.no_proof}",
         },
     )
 
 
-def _segments_compared(ground: SweepContext, found: Confirmed) -> int:
-    walked = found.first.walked if ground.keeper is None else ground.keeper.met
-    done = ground.cut.count if walked is None else len(walked.ids)
-    return min(done, ground.cut.count)
+def _segments_compared(context: SweepContext, found: Confirmed) -> int:
+    walked = found.first.walked if context.keeper is None else context.keeper.met
+    done = context.cut.count if walked is None else len(walked.ids)
+    return min(done, context.cut.count)
 
 
-def _notes(job: TableJob, ground: SweepContext, settled: Settled) -> tuple[str, ...]:
+def _notes(job: TableJob, context: SweepContext, settled: Settled) -> tuple[str, ...]:
     found = settled.found
-    notes = [*note_settings(job.columns, ground.scope), *note_masks(job, ground.scope)]
-    if ground.keeper and ground.keeper.note:
-        notes.append(Note(Stake.PROOF, f"{ground.keeper.note}; every segment was compared"))
-    kept = [one.column for one in ground.scope.schema if one.column in ground.scope.dropped]
+    notes = [*note_settings(job.columns, context.scope), *note_masks(job, context.scope)]
+    if context.keeper and context.keeper.note:
+        notes.append(Note(Stake.PROOF, f"{context.keeper.note}; every segment was compared"))
+    kept = [one.column for one in context.scope.schema if one.column in context.scope.dropped]
     if kept:
         notes.append(
             Note(Stake.PROOF, f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
         )
     notes += found.moment.notes
-    if settled.silent_rows and ground.watermark.moving:
+    if settled.silent_rows and context.watermark.moving:
         silent = f"changes without its watermark: {settled.silent_rows} rows; no pull by it brings such changes"
         notes.append(Note(Stake.ROWS, silent))
-    if ground.portion.walk is not None and ground.portion.walk.at_once:
+    if context.portion.walk is not None and context.portion.walk.at_once:
         why = "this source cannot serve a part of a key's hash segments"
         at_once = f"{why}: all were compared at once, whatever the budget or duty"
         notes.append(Note(Stake.EFFORT, at_once))
     checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
     rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
-    notes += note_unknown_lineage(checkpoint, ground.standing, deletes=rows["deleted"], regressed=rows["regressed"])
-    return (*notes, *note_pending(ground.scope, ground.watermark, checkpoint))
+    notes += note_unknown_lineage(checkpoint, context.lineage, deletes=rows["deleted"], regressed=rows["regressed"])
+    return (*notes, *note_pending(context.scope, context.watermark, checkpoint))
 
 
-def _shift_notes(ground: SweepContext, found: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
+def _shift_notes(context: SweepContext, found: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
     drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    note = None if parts is None else find_shift_note(parts.shift, drift_rows, ground.watermark.names)
+    note = None if parts is None else find_shift_note(parts.shift, drift_rows, context.watermark.names)
     return () if note is None else (note,)
 
 
@@ -347,7 +349,7 @@ class SweepContext:
     watermark: Watermark
     mode: Choice
     portion: Portion
-    standing: SourceLineage
+    lineage: SourceLineage
     keeper: ProofKeeper | None = None
     no_proof: str = ""
 
@@ -376,19 +378,19 @@ def prepare_sweep(job: TableJob, scope: Scope, watermark: Watermark, edges: Edge
     return SweepContext(scope, watermark, mode, portion, edges.source.read_lineage(), keeper, why)
 
 
-def profile_drift(ground: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:
+def profile_drift(context: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:
     """Counts by place, day, column and lateness; None where nothing drifted."""
     drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     if found.findings is None or not drift_rows:
         return None
-    mark, at = ground.watermark, found.checkpoint
+    mark, at = context.watermark, found.checkpoint
     known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
     reached = at.checkpoint.watermark_micros if at is not None and known else None
     return comparer.profile_drift(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
 
 
 def draft_plan(
-    job: TableJob, ground: SweepContext, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock
+    job: TableJob, context: SweepContext, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock
 ) -> Plan:
     """The plan for these findings, with its guards and what must still hold when it is applied."""
     deletes = found.kinds.get("deleted", 0)
@@ -401,23 +403,23 @@ def draft_plan(
         created_micros=clock.utc_micros(),
         lake_path=job.lake.path,
         lake_instant=found.pin.instant.completed,
-        source_identity=ground.scope.table.identity,
+        source_identity=context.scope.table.identity,
         source_snapshot=found.moment.snapshot,
-        key=ground.scope.table.key,
-        columns=tuple(item.column.name for item in ground.scope.agreement.columns),
-        segmentation=build_segmentation_document(ground.cut),
+        key=context.scope.table.key,
+        columns=tuple(item.column.name for item in context.scope.agreement.columns),
+        segmentation=build_segmentation_document(context.cut),
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
-        guards=check_guards(job, found, parts.columns, table_rows=table_rows, standing=ground.standing),
+        guards=check_guards(job, found, parts.columns, table_rows=table_rows, lineage=context.lineage),
         requirements=(
             Requirement("lake_path", job.lake.path),
-            Requirement("source_identity", ground.scope.table.identity),
-            Requirement("record_key", ",".join(ground.scope.lake_table.record_key)),
-            Requirement(SCHEMA, write_schema(ground.scope.agreement)),
+            Requirement("source_identity", context.scope.table.identity),
+            Requirement("record_key", ",".join(context.scope.lake_table.record_key)),
+            Requirement(SCHEMA, write_schema(context.scope.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
             *build_part_requirements(describe_part(end), end.asked),
-            *build_lineage_requirements(ground.standing),
+            *build_lineage_requirements(context.lineage),
         ),
         files={},
     )

@@ -64,7 +64,7 @@ class Confirmed:
 
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
-    many rows the first read lacked against the table's own count, None where nobody can tell. `find_unexplained` are segments
+    many rows the first read lacked against the table's own count, None where nobody can tell. `unexplained` are segments
     whose digests differ while their rows are equal: digests that prove nothing. `misread_rows` were equal when they were read
     again, though neither side had changed: one of the reads was not whole.
     """
