@@ -29,7 +29,7 @@ from hudi_reconcile.sql.spark_text import quote_name
 
 Side = Literal["source", "lake"]
 _MOST_LISTED = 100  # more segments are shorter as a bit mask
-_BYTE_BITS = 6  # of a byte's 8: with the two that are always the same it is a letter of ASCII
+_WORD_BITS = 60  # of a bigint's 64, so that no number of the mask needs a sign
 
 
 def write_halves(digest: str = "digest") -> tuple[str, str]:
@@ -172,17 +172,18 @@ def write_segment_test(segment: str, segments: SegmentSet) -> str:
     """SQL that is true for the rows of these segments; `segment` is the SQL of a row's segment.
 
     As a filter it drops the other rows before they are digested, which a join does not. More than a hundred segments are
-    written as a bit mask of one literal: Spark is slow to parse thousands of them.
+    written as a bit mask, and that as one text, which Spark takes apart once a plan: it is slow to parse thousands of literals.
     """
     ids = segments.ids
     if len(ids) <= _MOST_LISTED:
         return f"{segment} in ({', '.join(map(str, ids))})" if ids else "false"
-    masked = bytearray(b"@" * (ids[-1] // _BYTE_BITS + 1))
+    words = [0] * (ids[-1] // _WORD_BITS + 1)
     for one in ids:
-        masked[one // _BYTE_BITS] |= 1 << one % _BYTE_BITS
-    # One token, however long; past its end there is no letter, whose number is 0.
-    letter = f"cast(substring(X'{masked.hex()}', cast({segment} div {_BYTE_BITS} as int) + 1, 1) as string)"
-    return f"getbit(ascii({letter}), cast({segment} % {_BYTE_BITS} as int)) = 1"
+        words[one // _WORD_BITS] |= 1 << one % _WORD_BITS
+    listed = f"cast(split('{','.join(map(str, words))}', ',') as array<bigint>)"
+    # `get` gives NULL past the end, also where Spark is set to ANSI.
+    word = f"get({listed}, cast({segment} div {_WORD_BITS} as int))"
+    return f"getbit({word}, cast({segment} % {_WORD_BITS} as int)) = 1"
 
 
 _SHORT_SCALE = 6  # up to here Spark never writes a decimal with an exponent
