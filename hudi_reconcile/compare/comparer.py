@@ -108,9 +108,9 @@ class SparkComparer:
     def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
         """Where candidates or findings lie; one small job."""
         places = candidates.locate(_frame(rows), self._shape, finer).limit(most + 1).collect()
-        return (
-            None if len(places) > most else tuple(KeyPlace(row[0], row[1], row[2], (row[3], row[4])) for row in places)
-        )
+        if len(places) > most:
+            return None
+        return tuple(KeyPlace(segment, at, more, (high, low)) for segment, at, more, high, low in places)
 
     def judge_candidates(
         self,
