@@ -33,7 +33,7 @@ _WORD_BITS = 60  # of a bigint's 64, so that no number of the mask needs a sign
 
 
 def write_halves(digest: str = "digest") -> tuple[str, str]:
-    """A row's digest in two halves, as SQL: sums of 64-bit numbers wrap after a few rows, those of halves after 2^31."""
+    """The two halves of a row's digest, as SQL. Sums of 64-bit digests wrap after a few rows, sums of halves after 2^31."""
     return f"shiftright({digest}, 32)", f"({digest} & {(1 << 32) - 1}L)"
 
 

@@ -106,7 +106,7 @@ class SparkComparer:
         return {int(row["segment"]): OneSided(int(row["source_rows"]), int(row["lake_rows"])) for row in rows}
 
     def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
-        """Where candidates or findings lie; one small job."""
+        """The places of candidates or findings; one small job."""
         places = candidates.locate(_frame(rows), self._shape, finer).limit(most + 1).collect()
         if len(places) > most:
             return None
@@ -189,7 +189,7 @@ class SparkComparer:
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
         """Every planned correction held against both sides; materialised, then read in few parts."""
         planned = corrections.hold_plan(_frame(plan), self._shape)
-        found = corrections.recheck(planned, *self._pick_images(planned, look, segments), self._shape)
+        found = corrections.recheck(planned, *self._images(look, segments), self._shape)
         # Kept anew: where a coalesce stands in the plan, Spark 3.5 does not find the fields of a composite key over an explode.
         few = found if rows is None else found.coalesce(count_parts(rows)).localCheckpoint(eager=False)
         return Frame(few)
@@ -250,8 +250,6 @@ class SparkComparer:
     ) -> Frame:
         """What the lake really shows for the corrections of these statuses; kept by the first job over it."""
         rows, shown = _frame(rechecked), candidates.digest_copies(_frame(lake), self._shape, segments)
-        if candidates.is_worth_picking(rows, segments):
-            shown = candidates.pick_images(shown, rows, self._shape)
         return Frame(corrections.read_back(rows, shown, tuple(written), self._shape))
 
     def name_reasons(self, rows: Frame, column: str, reasons: Mapping[str, str]) -> Frame:
@@ -268,13 +266,6 @@ class SparkComparer:
     def _versions(self, around: tuple[Frame, Frame], segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         was, then = (candidates.select_lake_versions(_frame(rows), self._shape, segments) for rows in around)
         return was, then
-
-    def _pick_images(self, keys: DataFrame, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
-        """The images of these keys, and perhaps of others in their segments."""
-        source, lake = self._images(look, segments)
-        if not candidates.is_worth_picking(keys, segments):
-            return source, lake
-        return candidates.pick_images(source, keys, self._shape), candidates.pick_images(lake, keys, self._shape)
 
     def _images(self, look: Look, segments: SegmentSet) -> tuple[DataFrame, DataFrame]:
         return (

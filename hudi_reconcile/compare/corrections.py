@@ -144,7 +144,7 @@ Pair = tuple[DataFrame, DataFrame]
 
 
 def mark_landed(rechecked: DataFrame, around: Pair, later: Sequence[Pair], shape: ComparisonShape) -> DataFrame:
-    """Mark as `landed` what one commit between two lake snapshots made, and what is still as it left it. Materialised.
+    """Mark as `landed` the corrections that one commit made, between two lake snapshots, and that are still as it left them.
 
     The commit made it where the key was as compared just before, and just after has one new version with the compared
     image, or none where it was to be deleted. Nobody else's commit lies between the two. `later` are the snapshots around

@@ -22,7 +22,7 @@ Gap = tuple[int, int]
 class SegmentDigest:
     """Rows and checksum of one segment on both sides. `lake_high` and `lake_low` are the halves of the lake's own digest.
 
-    `gap` is the source's digest less the lake's, by halves; None where nobody can say it of single rows.
+    `gap` is the source's digest less the lake's, by halves; None where the digests were not made of the rows in Spark.
     """
 
     segment: int
@@ -109,7 +109,7 @@ class Comparer(Protocol):
         ...
 
     def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
-        """Where candidates, by exact digests, or findings lie; None where in more than `most` places. Findings have no gap."""
+        """The places of candidates, by exact digests, or of findings, which have no gap; None where more than `most`."""
         ...
 
     def judge_candidates(
@@ -200,7 +200,7 @@ class Comparer(Protocol):
         ...
 
     def hold(self, rechecked: Frame, keys: Frame) -> Frame:
-        """The rechecked corrections, those of these record keys (as `Quarantine` names them) `held`, with their rules."""
+        """The rechecked corrections; those whose record key is among `keys` (of `Quarantine`) become `held`, with their rules."""
         ...
 
     def mark_landed(

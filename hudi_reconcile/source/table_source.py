@@ -24,13 +24,13 @@ from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.segments import (
     GREATEST_KEY,
     LEAST_KEY,
-    MAX_SEGMENTS,
     HashSegments,
     KeyExtent,
     Probe,
     RangeSegments,
     Segmentation,
     SegmentSet,
+    choose_part,
 )
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.key_encoding import ASKED_AT_ONCE, Key
@@ -140,10 +140,9 @@ class TableSource:
     ) -> int:
         """The table's own count of the rows that are compared, or of a part of them."""
         where = (*self._request.predicates, *self._write_near(near))
+        if cut is not None and segments is not None:
+            cut, segments = choose_part(cut, segments)
         if cut is None or segments is None:
-            return self._count(table, where)
-        cut, segments = choose_part(cut, segments)
-        if segments is None:
             return self._count(table, where)
         if (bucket := self._buckets(table, cut, segments)) is not None:
             return self._count(table, (*where, bucket))
@@ -356,16 +355,6 @@ class TableSource:
         if self._spark is None:
             raise SourceError("rows were asked for without a Spark session", fix="this is a bug: please report it")
         return self._spark
-
-
-def choose_part(cut: Segmentation, segments: SegmentSet) -> tuple[Segmentation, SegmentSet | None]:
-    """The segments that the source is asked for, and of which cut; None for all rows.
-
-    More finer ones than a table has segments would be a statement of megabytes.
-    """
-    if segments.finer is None:
-        return cut, segments
-    return segments.finer, segments if len(segments.ids) <= MAX_SEGMENTS else None
 
 
 Read = Callable[[JdbcRead, tuple[Column, ...]], DataFrame]

@@ -61,7 +61,7 @@ _DEFAULTS = {
     # Spark writes each plan down for its pages, and again after each stage: in the shortest way, where nobody looks.
     "spark.sql.ui.explainMode": "simple",
     # Spark's own leaves the keys of some stores in clear, in its event log for example.
-    "spark.redaction.regex": f"(?i){HIDDEN_SETTINGS}",
+    "spark.redaction.regex": f"(?i){HIDDEN_SETTINGS}|passw|[.]key",
 }
 
 _GIB = 1 << 30

@@ -56,7 +56,7 @@ def unmarked_predicate(dialect: Dialect, order: Order, columns: Columns) -> str:
 
 
 def greatest_query(dialect: Dialect, order: Order, columns: Columns) -> str:
-    """The greatest watermark that is not NULL; databases do not agree on what SQL's `greatest` does with a NULL."""
+    """The greatest watermark that is not NULL; databases do not agree on what SQL's `greatest` does with NULL."""
     found = place(dialect, columns[order.columns[0]])
     for name in order.columns[1:]:
         other = place(dialect, columns[name])

@@ -297,7 +297,7 @@ class Sides:
         return SegmentSet.of(map(int, self.comparer.count(rows, "segment")))
 
     def narrow_segments(self, rows: Frame) -> SegmentSet:
-        """The same, in a finer cut where they are many: little more than the rows of these keys."""
+        """Their segments; where these are many, finer ones, which hold little more than the rows of the same keys."""
         segments, finer = self.find_segments(rows), refine(self.cut)
         places = self.comparer.locate(rows, finer, MOST_ASKED) if segments.is_many else None
         return segments if places is None else SegmentSet.of((place.finer for place in places), finer)

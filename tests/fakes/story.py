@@ -437,8 +437,8 @@ class Story:
         return sum(one.labels.get(PLAN_LABEL) == label for one in self.world.commits())
 
     def _commits_of_ours(self) -> int:
-        """Commits that carry a label: another writer may come while a command of ours runs."""
-        return sum(bool(one.labels) for one in self.world.commits())
+        """Commits with a label or a checkpoint: another writer, which leaves neither, may come while a command of ours runs."""
+        return sum(bool(one.labels) or one.checkpoint is not None for one in self.world.commits())
 
     def _was_undone(self, plan: Plan) -> bool:
         mine = [one for one in self.world.commits() if one.labels.get(PLAN_LABEL) == f"{plan.plan_id}:all"]

@@ -32,8 +32,8 @@ MUTANTS = {
     "source before lake at confirm": Mutant(
         two_looks.look_twice,
         (
-            ("later, checkpoint = pin_lake(", "early = sides.source_rows(first.look.again); later, checkpoint = pin_lake("),
-            ("Look(sides.source_rows(again), kept)", "Look(early, kept)"),
+            ("later, checkpoint", "early = sides.source_rows(first.look.next_segments); later, checkpoint"),
+            ("Look(sides.source_rows(part), kept)", "Look(early, kept)"),
         ),
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
     ),

@@ -76,7 +76,7 @@ Segmentation = RangeSegments | HashSegments
 
 @dataclass(frozen=True, slots=True)
 class SegmentSet:
-    """Some segments, ascending and without repeats: of the comparison's segmentation, or of a `finer` one of the same key."""
+    """Some segments, ascending and without repeats. `finer` is their segmentation where it is not the comparison's own."""
 
     ids: tuple[int, ...]
     finer: Segmentation | None = None
@@ -157,7 +157,7 @@ def refine(cut: Segmentation) -> Segmentation:
 
 
 def refine_segment(cut: Segmentation, finer: Segmentation, segment: int) -> range:
-    """The segments of `refine(cut)` that together hold every key of a segment of `cut`, and perhaps keys of its neighbours."""
+    """The finer segments that cover a segment of `cut`: they hold all its keys, and perhaps some of its neighbours'."""
     if isinstance(cut, RangeSegments) and isinstance(finer, RangeSegments):
         if segment == cut.count:
             return range(finer.count, finer.count + 1)
@@ -165,6 +165,16 @@ def refine_segment(cut: Segmentation, finer: Segmentation, segment: int) -> rang
         first = 0 if low is None else finer.find_segment(low)
         return range(first, finer.count if high is None else finer.find_segment(high - 1) + 1)
     return range(segment, finer.count, cut.count)
+
+
+def choose_part(cut: Segmentation, segments: SegmentSet) -> tuple[Segmentation, SegmentSet | None]:
+    """What a source is asked for: these segments, and of which segmentation; None for all rows.
+
+    A statement of more finer segments than a table may have segments would be megabytes long.
+    """
+    if segments.finer is None:
+        return cut, segments
+    return segments.finer, segments if len(segments.ids) <= MAX_SEGMENTS else None
 
 
 def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:

@@ -1,9 +1,8 @@
 """Where the second look reads: about the candidates alone, in segments in which these are all that differed.
 
-What equal keys add to a segment's gap is nothing. So where the gaps of a segment's candidates sum up to the gap that its
-digests had, no other key of it differed when they were made: the digests are the proof, and only the candidates are to be
-seen again. A segment whose sums are others moved between the digests and the candidates, or lost a row to a read: all of
-it is read again.
+Equal keys add nothing to a segment's gap. Where the gaps of a segment's candidates add up to the gap of its digests, no other
+key of it differed when it was digested: the digests prove that, and only the candidates are read again. A segment that does
+not add up changed between digest and candidates, or a read lost one of its rows: all of it is read again.
 """
 
 from __future__ import annotations
@@ -11,32 +10,37 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet, refine, refine_segment
+from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet, choose_part, refine, refine_segment
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.ports import Frame, KeyPlace, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides
 
 
+def can_narrow(sides: Sides, unequal: SegmentSet) -> bool:
+    """Whether the second look may read less than these segments whole: many of them, by digests that say what each row adds."""
+    return unequal.is_many and not sides.pushdown and not sides.agreement.is_tolerant
+
+
 def choose_second_look(
     sides: Sides, digests: tuple[SegmentDigest, ...], unequal: SegmentSet, candidates: Frame
 ) -> SegmentSet:
-    """The part of the unequal segments that is read again; all of them where that is not much, or nothing is proven."""
-    if not unequal.is_many or sides.pushdown or sides.agreement.is_tolerant:
-        return unequal
+    """What of the unequal segments is read again; all of them where the candidates lie in too many places."""
     finer = refine(sides.cut)
     places = sides.comparer.locate(candidates, finer, MOST_ASKED)
-    return unequal if places is None else select_again(sides.cut, finer, (d for d in digests if not d.equal), places)
+    return unequal if places is None else choose_finer(sides.cut, finer, digests, places)
 
 
-def select_again(
-    cut: Segmentation, finer: Segmentation, unequal: Iterable[SegmentDigest], places: Iterable[KeyPlace]
+def choose_finer(
+    cut: Segmentation, finer: Segmentation, digests: Iterable[SegmentDigest], places: Iterable[KeyPlace]
 ) -> SegmentSet:
-    """The finer segments of the candidates where these explain their segment, and all those of the other segments."""
+    """The finer segments of the candidates in segments that these explain, and all finer ones of the other unequal segments."""
     by_segment: defaultdict[int, list[KeyPlace]] = defaultdict(list)
     for place in places:
         by_segment[place.segment].append(place)
     chosen: set[int] = set()
-    for digest in unequal:
+    for digest in digests:
+        if digest.equal:
+            continue
         held = by_segment[digest.segment]
         if is_explained(digest, held):
             chosen.update(place.finer for place in held)
@@ -45,13 +49,17 @@ def select_again(
     return SegmentSet.of(chosen, finer)
 
 
-def count_rows_again(cut: Segmentation, unequal: tuple[SegmentDigest, ...], again: SegmentSet) -> int:
-    """About how many source rows the second look reads: of a segment that is read in part, by the part."""
-    rows, finer = sum(one.source_rows for one in unequal), again.finer
-    if finer is None:
+def estimate_rows(cut: Segmentation, digests: tuple[SegmentDigest, ...], segments: SegmentSet) -> int:
+    """About how many source rows the second look reads for these segments: of a part of a segment, its share."""
+    _, asked = choose_part(cut, segments)
+    if asked is None:
+        return sum(one.source_rows for one in digests)
+    unequal = [one for one in digests if not one.equal]
+    rows = sum(one.source_rows for one in unequal)
+    if asked.finer is None:
         return rows
-    whole = sum(len(refine_segment(cut, finer, one.segment)) for one in unequal)
-    return -(-rows * len(again.ids) // whole)
+    whole = sum(len(refine_segment(cut, asked.finer, one.segment)) for one in unequal)
+    return -(-rows * len(asked.ids) // whole)
 
 
 def is_explained(digest: SegmentDigest, held: Iterable[KeyPlace]) -> bool:

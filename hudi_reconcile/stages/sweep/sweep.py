@@ -49,7 +49,7 @@ from hudi_reconcile.stages.sweep.partial import (
     list_partition_columns,
     measure_reach,
 )
-from hudi_reconcile.stages.sweep.second_look import count_rows_again
+from hudi_reconcile.stages.sweep.second_look import estimate_rows
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import (
     Seen,
@@ -133,7 +133,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
 def _left_behind(
     job: TableJob, context: SweepContext, found: Confirmed, begun_micros: int
 ) -> tuple[Coverage | None, ContentProof | None]:
-    """What later sweeps of this table may go on from: nothing where some digests prove nothing."""
+    """What later sweeps of this table may go on from; nothing where digests differ and rows do not."""
     if found.unexplained.ids:
         return None, None
     keeper = context.keeper
@@ -203,7 +203,7 @@ def _count_fetched(context: SweepContext, found: Confirmed) -> int:
     unequal = tuple(one for one in first.digests if not one.equal)
     if unequal and isinstance(context.cut, HashSegments) and context.cut.by == "xxhash64":
         return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
-    again = count_rows_again(context.cut, unequal, first.again)
+    again = estimate_rows(context.cut, first.digests, first.next_segments)
     return (0 if context.mode.pushdown else read) + sum(one.source_rows for one in unequal) + again
 
 

@@ -26,7 +26,7 @@ from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
-from hudi_reconcile.stages.sweep.second_look import choose_second_look
+from hudi_reconcile.stages.sweep.second_look import can_narrow, choose_second_look
 from hudi_reconcile.stages.sweep.short_reads import (
     BusyRead,
     count_before,
@@ -46,14 +46,14 @@ _FIRST_LOOKS = 4
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """What the first look saw, and what the second was to read `again`: the unequal segments, or a part of them.
+    """What the first look saw. `next_segments` are what the second reads: the unequal segments, or parts of them.
 
     `walked` are the segments that a budget sufficed for, None where there was no budget; `altered` the columns of which a
     read alters values, None where nobody asked.
     """
 
     digests: tuple[SegmentDigest, ...]
-    again: SegmentSet = NO_SEGMENTS
+    next_segments: SegmentSet = NO_SEGMENTS
     walked: SegmentSet | None = None
     altered: tuple[str, ...] | None = None
 
@@ -139,14 +139,14 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     later, checkpoint = pin_lake(sides.lake)
     moment = sides.source.read_moment()
     # An instant shows one state, so the rows that were kept are those of now.
-    again, kept = first.look.again, first.kept
+    part, kept = first.look.next_segments, first.kept
     if kept is None or later.instant != pin.instant:
-        kept = sides.comparer.keep(sides.lake_rows(later), again)
+        kept = sides.comparer.keep(sides.lake_rows(later), part)
     pending = find_pending_range(checkpoint, waiting, sides, moment)
     with hold_one_moment(sides):
-        look = Look(sides.source_rows(again), kept)
+        look = Look(sides.source_rows(part), kept)
         findings = sides.comparer.judge_candidates(
-            first.candidates, look, again, pending, whole_lake=partial(sides.lake.read_rows, later)
+            first.candidates, look, part, pending, whole_lake=partial(sides.lake.read_rows, later)
         )
         findings, kinds = _doubt_losses(sides, findings, begun)
     unproven = (
@@ -219,18 +219,19 @@ def _first_look(
         if busy is not None and segments is None:
             busy = doubt_digests(sides, busy)
             digests = busy.digests
-        again = unequal = select_unequal(digests)
+        part = unequal = select_unequal(digests)
         kept = candidates = None
         if unequal.ids:
-            lake = sides.lake_rows(pin)
-            # Of many segments few rows will be read again: all of them are not worth keeping.
-            if not unequal.is_many:
+            lake, is_narrow = sides.lake_rows(pin), can_narrow(sides, unequal)
+            # Where few of these rows will be read again, all of them are not worth keeping.
+            if not is_narrow:
                 lake = kept = sides.comparer.keep(lake, unequal)
             candidates = sides.comparer.find_candidates(Look(sides.source_rows(unequal), lake), unequal)
-            again = choose_second_look(sides, digests, unequal, candidates)
+            if is_narrow:
+                part = choose_second_look(sides, digests, unequal, candidates)
         if busy is not None:
             missed = suspect_loss(sides, busy, candidates, segments)
-        look = FirstLook(digests, again, done, altered)
+        look = FirstLook(digests, part, done, altered)
         return _First(look, kept, candidates, missed, bool(missed) and not certain)
 
 

@@ -52,6 +52,8 @@ def test_users_setting_wins_over_a_default() -> None:
         ("spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net", True),
         ("spark.hadoop.fs.azure.sas.shop.x", True),
         ("spark.ssl.keyPassword", True),
+        ("spark.hadoop.store.passw", True),
+        ("spark.hadoop.store.keyring", True),
         ("spark.hadoop.fs.s3a.endpoint", False),
         ("spark.sql.shuffle.partitions", False),
     ],

@@ -11,6 +11,7 @@ from hudi_reconcile.core.sweep import segments
 from hudi_reconcile.core.sweep.segments import (
     GREATEST_KEY,
     LEAST_KEY,
+    MAX_SEGMENTS,
     HashSegments,
     RangeSegments,
     Segmentation,
@@ -19,7 +20,7 @@ from hudi_reconcile.core.sweep.segments import (
     refine_segment,
 )
 from hudi_reconcile.ports import KeyPlace, SegmentDigest
-from hudi_reconcile.stages.sweep.second_look import count_rows_again, select_again
+from hudi_reconcile.stages.sweep.second_look import choose_finer, estimate_rows
 from tests.fakes.rows import segment_of
 from tests.fakes.world import World, pulled, swept
 
@@ -71,7 +72,7 @@ def test_every_key_that_differed_is_read_again_whichever_of_them_the_candidates_
     candidates = [key for place, key in enumerate(gaps) if place not in lost]
     places = [KeyPlace(segment_of(cut, (key,)), segment_of(finer, (key,)), 1, (gaps[key], 0)) for key in candidates]
 
-    again = select_again(cut, finer, digests, places)
+    again = choose_finer(cut, finer, digests, places)
 
     assert again.finer == finer
     assert all(segment_of(finer, (key,)) in again.ids for key in gaps)
@@ -86,11 +87,13 @@ def test_segment_whose_digest_tells_no_gap_is_read_whole() -> None:
     ]
     digests = (SegmentDigest(1, 64, 64, equal=False), SegmentDigest(2, 64, 63, equal=False, gap=(7, 1)))
 
-    again = select_again(cut, finer, digests, places)
+    again = choose_finer(cut, finer, digests, places)
 
     assert again.ids == (*range(32, 64), 65)
-    assert count_rows_again(cut, digests, again) == 66
-    assert count_rows_again(cut, digests, SegmentSet((1, 2))) == 128
+    assert estimate_rows(cut, digests, again) == 66
+    assert estimate_rows(cut, digests, SegmentSet((1, 2))) == 128
+    others = (*digests, SegmentDigest(3, 64, 64, equal=True))
+    assert estimate_rows(cut, others, SegmentSet.of(range(MAX_SEGMENTS + 1), finer)) == 192, "the source sends all rows"
 
 
 @pytest.fixture
