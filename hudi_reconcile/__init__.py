@@ -57,5 +57,5 @@ def changes(
     """
     # By name: every room may import this module, so it may import none; importing it stays free of Spark.
     app: Any = import_module("hudi_reconcile.app.changes")
-    found: DataFrame = app.answer_changes(table, path, type, config, {"from_": from_, "to": to, **further})
-    return found
+    answer: DataFrame = app.answer_changes(table, path, type, config, {"from_": from_, "to": to, **further})
+    return answer

@@ -72,6 +72,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         "tests/property/test_core_window.py::test_watermark_text_is_read_back_as_the_same_microsecond",
     ),
     "S11": (
+        f"{_PULL}::test_bound_of_a_local_watermark_stays_before_wall_times_that_come_twice",
         "tests/conformance/test_engines.py::test_java_runs_in_utc_whatever_the_zone_of_the_machine",
         f"{_ENGINE}::test_session_refuses_to_write_and_speaks_utc",
         "tests/integration/spark/test_session.py::test_running_session_without_a_needed_setting_is_refused_by_name",
@@ -84,6 +85,10 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "S15": (
         f"{_PULL}::test_checkpoint_of_another_source_is_refused",
         f"{_PAGES}::test_clock_that_went_back_behind_the_checkpoint_is_refused_with_the_seconds",
+        f"{_PULL}::test_clock_that_went_back_a_little_is_told_once",
+        f"{_PULL}::test_server_that_is_promoted_while_its_rows_are_read_is_not_pulled_from",
+        f"{_PULL}::test_full_pull_of_another_source_goes_on_from_its_own_rows_though_it_was_stopped_after_a_page",
+        f"{_STANDING}::test_ids_that_a_restored_server_gives_out_again_are_told_and_times_are_not",
         f"{_APPLY}::test_source_that_shrank_since_the_sweep_is_refused_before_it_deletes_on",
         f"{_STANDING}::test_rows_that_are_gone_under_another_filter_or_history_are_deleted_by_their_own_word_only_and_then_no_more_asked",
         f"{_STANDING}::test_rows_that_a_restored_server_sets_back_wait_for_the_word_too_and_changed_rows_do_not",

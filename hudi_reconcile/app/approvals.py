@@ -23,11 +23,13 @@ if TYPE_CHECKING:  # whoever looks at a plan waits for no database driver and no
     from hudi_reconcile.app.table_work import TableRun
 
 
-def read_duties(one: TableRun, plan: Plan) -> Duties:
+def read_duties(table_run: TableRun, plan: Plan) -> Duties:
     """Who planned and who applies. Raises UsageError for a name that is none."""
     applier = find_actor(os.environ)
-    here = plan.run_id == one.folder.run_id
-    return Duties(applier if here else find_planner(one.store, plan.run_id), applier, *read_separation(one.table))
+    here = plan.run_id == table_run.folder.run_id
+    return Duties(
+        applier if here else find_planner(table_run.store, plan.run_id), applier, *read_separation(table_run.table)
+    )
 
 
 def read_separation(table: TableConfig) -> tuple[bool, bool]:
@@ -43,35 +45,35 @@ def find_planner(store: Store, run_id: str) -> Actor | None:
     return Actor(str(by), str(login), str(uid)) if by and login else None
 
 
-def check_duties(one: TableRun, plan: Plan) -> Mapping[str, str]:
+def check_duties(table_run: TableRun, plan: Plan) -> Mapping[str, str]:
     """Planner, approver and applier, for the result.
 
     Raises RefusedError where the policy asks for an approval and none counts, EvidenceError where the log was edited.
     """
-    if plan.run_id != one.folder.run_id and one.table.policy.require_approval:
+    if plan.run_id != table_run.folder.run_id and table_run.table.policy.require_approval:
         # It says who planned: whoever could edit it would approve a plan of their own.
-        refuse_edited(one.store.reports, plan.run_id, RESULT_FILE, one.store.keys)
-    duties = read_duties(one, plan)
+        refuse_edited(table_run.store.reports, plan.run_id, RESULT_FILE, table_run.store.keys)
+    duties = read_duties(table_run, plan)
     people = {"applied_by": duties.applier.name}
     if duties.planner is not None:
         people = {"planned_by": duties.planner.name, **people}
-    if not one.table.policy.require_approval:
+    if not table_run.table.policy.require_approval:
         return people
     if duties.by_login:
-        duties = _add_file_owners(one, plan, duties)
-    given = find_approval(plan, list_approvals(one.store.reports, one.store.keys), duties)
+        duties = _add_file_owners(table_run, plan, duties)
+    given = find_approval(plan, list_approvals(table_run.store.reports, table_run.store.keys), duties)
     return {**people, "approved_by": f"{given.by} ({given.login}) at {given.at_utc}"}
 
 
-def _add_file_owners(one: TableRun, plan: Plan, duties: Duties) -> Duties:
+def _add_file_owners(table_run: TableRun, plan: Plan, duties: Duties) -> Duties:
     """The duties held against the owners of files, which a process in a user namespace cannot choose."""
     if hides_user():
         refuse_hidden_user(plan)
-    is_here = plan.run_id == one.folder.run_id
+    is_here = plan.run_id == table_run.folder.run_id
     uid = "" if duties.planner is None else duties.planner.uid
-    if not is_here and duties.planner is not None and not is_own_sweep(one.store.reports, plan.run_id, uid):
+    if not is_here and duties.planner is not None and not is_own_sweep(table_run.store.reports, plan.run_id, uid):
         refuse_borrowed_plan(plan)
-    return replace(duties, borrowed=list_misowned(one.store.reports, one.store.keys))
+    return replace(duties, borrowed=list_misowned(table_run.store.reports, table_run.store.keys))
 
 
 def add_people(result: TableResult, people: Mapping[str, str]) -> TableResult:
@@ -102,9 +104,10 @@ def plan_approvals(config: Config | None, plans: Sequence[Document]) -> Mapping[
             "given": None
             if why
             else [
-                {"by": one.by, "login": one.login, "at_utc": one.at_utc}
-                for one in said
-                if (one.plan_id, one.upserts, one.deletes) == (plan["plan_id"], plan["upserts"], plan["deletes"])
+                {"by": approval.by, "login": approval.login, "at_utc": approval.at_utc}
+                for approval in said
+                if (approval.plan_id, approval.upserts, approval.deletes)
+                == (plan["plan_id"], plan["upserts"], plan["deletes"])
             ],
             "why": why,
         }

@@ -34,10 +34,10 @@ def select_plans(config: Config, run: str, tables: tuple[str, ...], ids: tuple[s
     """
     begun = Store(config.reports).list_open().live
     every = read_plans(config, run, tables)
-    meant = {table: one for table, one in every.items() if _is_named(one.plan, ids)}
-    found = meant if meant and not tables else every
-    for table, one in found.items():
-        plan = one.plan
+    meant = {table: file for table, file in every.items() if _is_named(file.plan, ids)}
+    plan_files = meant if meant and not tables else every
+    for table, plan_file in plan_files.items():
+        plan = plan_file.plan
         if not _is_named(plan, ids):
             raise RefusedError(
                 f"table {table}: the plan of run {plan.run_id} is {plan.plan_id}, another than --plan names",
@@ -49,11 +49,11 @@ def select_plans(config: Config, run: str, tables: tuple[str, ...], ids: tuple[s
                 f"run {newer} is under way: 'latest' may soon mean another plan than the one that was looked at",
                 fix=f"name the run: hudi-reconcile approve {plan.run_id} -t {table} --as NAME",
             )
-    _refuse_unmatched(ids, found)
-    return found
+    _refuse_unmatched(ids, plan_files)
+    return plan_files
 
 
-def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finished:
+def run_approve(call: Call, plan_files: Mapping[str, PlanFile], name: str) -> Finished:
     """Approve the plans, one for each table of the call, in the name that is given.
 
     Raises RefusedError for a plan that is too old to be applied, from the future or was undone, or that is the approver's
@@ -64,7 +64,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
     now = clock.utc_micros()
     store = open_store(call.config, os.environ)
     for table in call.tables:
-        plan = found[table.name].plan
+        plan = plan_files[table.name].plan
         refuse_future(plan, now)
         _refuse_expired(plan, now)
         _refuse_undone(plan, find_undo(store, plan))
@@ -75,7 +75,7 @@ def run_approve(call: Call, found: Mapping[str, PlanFile], name: str) -> Finishe
             refuse_own_word(plan, who, find_planner(store, plan.run_id), by_login=by_login)
     with store.begin(now) as folder:
         name_run(folder.run_id)
-        results = tuple(_describe_approval(found[table.name].plan, who, now) for table in call.tables)
+        results = tuple(_describe_approval(plan_files[table.name].plan, who, now) for table in call.tables)
         provenance = describe_maker(call, who, folder)
         trust = sentences(call.config)
         result = RunResult(
@@ -116,12 +116,12 @@ def _is_named(plan: Plan, ids: tuple[str, ...]) -> bool:
     return not ids or any(plan.plan_id.startswith(said) for said in ids)
 
 
-def _refuse_unmatched(ids: tuple[str, ...], found: Mapping[str, PlanFile]) -> None:
-    plans = [one.plan for one in found.values()]
+def _refuse_unmatched(ids: tuple[str, ...], plan_files: Mapping[str, PlanFile]) -> None:
+    plans = [file.plan for file in plan_files.values()]
     for said in ids:
         if not any(plan.plan_id.startswith(said) for plan in plans):
             raise RefusedError(
-                f"--plan {said} is no plan of run {plans[0].run_id} for {', '.join(found)}",
+                f"--plan {said} is no plan of run {plans[0].run_id} for {', '.join(plan_files)}",
                 fix=f"look at them: hudi-reconcile plan {plans[0].run_id}",
             )
 

@@ -18,6 +18,7 @@ from hudi_reconcile.app.store import open_store, plan_document, read_key_ring, s
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import ReconcileError, UsageError
 from hudi_reconcile.core.result import is_whole_comparison
+from hudi_reconcile.core.result_queries import list_changed_settings
 from hudi_reconcile.core.sweep.drift import CHANGES, ChangedFinding, compare_findings
 from hudi_reconcile.evidence.files import replace_file
 from hudi_reconcile.evidence.findings import choose_kinds, choose_reasons, read_findings, read_uncorrected
@@ -125,9 +126,9 @@ class Room:
                 fix="name a run that applied a plan: hudi-reconcile history",
             )
         self._refuse_changed(run_id, chosen, UNCORRECTED_FOLDER)
-        warnings = [f"{one['name']}: {said}" for one in chosen for said in explain_unlisted(document, one)]
-        without = [one for one in select_tables(document, tables) if one not in chosen]
-        warnings += [f"{one['name']}: no list of what was left: {gap}" for one in without for gap in _gaps(one)]
+        warnings = [f"{table['name']}: {said}" for table in chosen for said in explain_unlisted(document, table)]
+        without = [table for table in select_tables(document, tables) if table not in chosen]
+        warnings += [f"{table['name']}: no list of what was left: {gap}" for table in without for gap in _gaps(table)]
         return FoundFindings(run_id, self._read_left_rows(run_id, chosen, wanted, why), tuple(warnings))
 
     def diff(self, pair: tuple[str, str], *, tables: Collection[str], kinds: Collection[str]) -> RunDiff:
@@ -182,15 +183,15 @@ class Room:
             return compose_mail(
                 document, {name: plan["guards"] for name, plan in read_plans(self.store, document).items()}
             )
-        told = None if ask is None else ask(document)
-        return render_page(self.store, document, self.store.reports / run_id, told)
+        corrections = None if ask is None else ask(document)
+        return render_page(self.store, document, self.store.reports / run_id, corrections)
 
     def history(self, tables: Collection[str]) -> Iterator[PastRun]:
         """The runs, newest first; one whose result is not what the audit log has of it is listed with that."""
         return list_history(self.store, tables=tables)
 
     def _refuse_changed(self, run_id: str, tables: Sequence[Document], folder: str) -> None:
-        shown = tuple(f"{name_table_folder(one['name'])}/{folder}/" for one in tables)
+        shown = tuple(f"{name_table_folder(table['name'])}/{folder}/" for table in tables)
         self.store.refuse_changed(run_id, is_shown=lambda name: name == RESULT_FILE or name.startswith(shown))
 
     def _read_left_rows(
@@ -223,8 +224,8 @@ class TableDiff:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many findings of each kind were gained, lost and kept; kinds without any are left out."""
-        found = Counter((one.change, one.kind) for one in self.changes())
-        return {change: {kind: n for (c, kind), n in sorted(found.items()) if c == change} for change in CHANGES}
+        counts = Counter((finding.change, finding.kind) for finding in self.changes())
+        return {change: {kind: n for (c, kind), n in sorted(counts.items()) if c == change} for change in CHANGES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,7 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
     first, second = (store.resolve(run, commands=COMPARED) for run in pair)
     for run in (first, second):
         store.refuse_changed(run, is_shown=_is_shown)
-    before, after = ({one["name"]: one for one in store.result(run)["tables"]} for run in (first, second))
+    before, after = ({table["name"]: table for table in store.result(run)["tables"]} for run in (first, second))
     common = [name for name in after if name in before]
     unknown = sorted(set(tables) - set(common))
     if unknown or not common:
@@ -258,17 +259,16 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
 
     def findings(run: str, table: Document) -> Iterator[tuple[str, str]]:
         counts = {**table["findings"], **table["not_drift"]}
-        found = read_findings(store.findings_dir(run, table["name"]), counts, kinds=wanted)
-        return ((one.kind, one.line) for one in found)
+        wanted_findings = read_findings(store.findings_dir(run, table["name"]), counts, kinds=wanted)
+        return ((finding.kind, finding.line) for finding in wanted_findings)
 
     def table_diff(name: str) -> TableDiff:
         ours, theirs = before[name], after[name]
         return TableDiff(
             name,
             lambda: compare_findings(lambda: findings(first, ours), findings(second, theirs)),
-            tuple(f"{run} did not compare all of {name}: {_LESS[side]}" for side, run, one in
-                  (("before", first, ours), ("after", second, theirs)) if not is_whole_comparison(one)),
-        )  # fmt: skip
+            _note_differences((first, second), ours, theirs),
+        )
 
     alone = [f"{name} is in {run} only" for run, mine, other in ((first, before, after), (second, after, before))
              for name in mine if name not in other and not tables]  # fmt: skip
@@ -276,11 +276,22 @@ def diff_runs(store: Store, pair: tuple[str, str], *, tables: Collection[str], k
     return RunDiff((first, second), tuple(map(table_diff, chosen)), tuple(alone))
 
 
+def _note_differences(runs: tuple[str, str], ours: Document, theirs: Document) -> tuple[str, ...]:
+    """What may make findings seem gained or lost that were not: rows that one run did not compare, and other settings."""
+    name = ours["name"]
+    notes = [
+        f"{run} did not compare all of {name}: {less}"
+        for run, table, less in zip(runs, (ours, theirs), _LESS, strict=True)
+        if not is_whole_comparison(table) or table["unverified"]
+    ]
+    if list_changed_settings(ours, theirs):
+        other = f"{name} was compared by other settings, or with another source or lake"
+        notes.append(f"{other}: what was gained or lost may be due to that")
+    return tuple(notes)
+
+
 def _is_shown(name: str) -> bool:
     return name == RESULT_FILE or f"/{FINDINGS_FOLDER}/" in name
 
 
-_LESS = {
-    "before": "what was gained may have been there before",
-    "after": "what was lost may be there still",
-}
+_LESS = ("what was gained may have been there before", "what was lost may be there still")

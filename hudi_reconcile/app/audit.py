@@ -20,6 +20,7 @@ from hudi_reconcile.app.store import open_key_ring, open_store, read_key_ring
 from hudi_reconcile.config.fields import format_duration
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.evidence.audit_log import FIRST_PREVIOUS, build_missing_key_error, read_links
 from hudi_reconcile.evidence.copies import fetch_runs, find_place
 from hudi_reconcile.evidence.files import EvidenceError
@@ -75,10 +76,10 @@ def verify_copies(config: Config, published: str | None, key_file: Path | None) 
     keys = open_key_ring(config, os.environ) if key_file is None else read_key_ring(key_file)
     with TemporaryDirectory(prefix="hudi-reconcile-copies-") as folder:
         fetch_runs(find_place(config.outputs.copy_to), Path(folder))
-        found = verify(Path(folder), published, keys)
-        for run_id in found.purged:  # purged here, and kept there
+        verification = verify(Path(folder), published, keys)
+        for run_id in verification.purged:  # purged here, and kept there
             rmtree(Path(folder) / run_id, ignore_errors=True)
-        return verify(Path(folder), published, keys) if found.purged else found
+        return verify(Path(folder), published, keys) if verification.purged else verification
 
 
 def _age(config: Config, older_than: timedelta | None) -> timedelta:
@@ -123,38 +124,65 @@ class LakeCommit:
     flaws: tuple[str, ...]
 
 
-def list_lake_commits(call: Call, *, is_log_verified: bool = False) -> tuple[LakeCommit, ...]:
-    """Our commits of the call's tables that are not archived, newest first. `is_log_verified`: its flaws are told elsewhere.
+def list_lake_commits(call: Call) -> tuple[LakeCommit, ...]:
+    """Our commits of the call's tables that are not archived, newest first.
 
     Raises:
         EvidenceError: the log itself is not what it was; AuditKeyError where its key is missing.
         LakeError: a timeline cannot be read.
     """
-    runs, heads = _log(open_store(call.config, os.environ), is_verified=is_log_verified)
+    return _read_lakes(call, is_log_verified=False)[0]
+
+
+def _read_lakes(call: Call, *, is_log_verified: bool) -> tuple[tuple[LakeCommit, ...], tuple[Flaw, ...]]:
+    """The commits, and the tables that the log has writes of and that are not where the config says.
+
+    `is_log_verified`: the log's own flaws are told elsewhere.
+    """
+    commits, missing = list[LakeCommit](), list[Flaw]()
+    runs, heads, wrote = _log(open_store(call.config, os.environ), is_verified=is_log_verified)
     with open_world(call.config) as world, hold_session(world, expected_rows=0) as session:
-        return tuple(
-            _commit(table.name, one, runs, heads)
-            for table in call.tables
-            if world.edges(table).lake.look() is not None
-            for one in list_labelled_commits(session.spark, table.lake.path)
-        )
+        for table in call.tables:
+            if world.edges(table).lake.look() is not None:
+                labelled = list_labelled_commits(session.spark, table.lake.path)
+                commits += [_commit(table.name, commit, runs, heads) for commit in labelled]
+            elif table.name in wrote:
+                what = f"table {table.name}: there is no lake table at {table.lake.path}, so none of its commits was checked"
+                missing.append(Flaw(None, wrote[table.name], what))
+    return tuple(commits), tuple(missing)
 
 
-def find_lake_flaws(call: Call) -> list[Flaw]:
+@dataclass(frozen=True, slots=True)
+class LakeProof:
+    """What the lakes say against the log, and how many commits were held against it."""
+
+    flaws: tuple[Flaw, ...]
+    commits: int
+
+
+def prove_by_lake(call: Call) -> LakeProof:
     """What our commits in the lakes of the call's tables say against the log: lines that they name and that are not there.
 
     Each commit carries the head of the log when its run began: nobody who can write the reports folder alone can change that.
     """
-    return [
-        Flaw(None, one.run_id, f"table {one.table}, commit {one.instant}: {what}")
-        for one in list_lake_commits(call, is_log_verified=True)
-        for what in one.flaws
+    commits, missing = _read_lakes(call, is_log_verified=True)
+    flaws = [
+        Flaw(None, commit.run_id, f"table {commit.table}, commit {commit.instant}: {what}")
+        for commit in commits
+        for what in commit.flaws
     ]
+    return LakeProof((*flaws, *missing), len(commits))
 
 
-def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """The line of each run and of each head; of a log with flaws those lines that are as they were written."""
-    runs, heads = dict[str, int](), {FIRST_PREVIOUS: 0}
+# Nothing ends so without a lake table.
+_WRITTEN = frozenset(
+    each.value for each in (Outcome.PULLED, Outcome.CORRECTED, Outcome.CLEAN, Outcome.DRIFT, Outcome.INCOMPLETE)
+)
+
+
+def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping[str, int], Mapping[str, str]]:
+    """The line of each run and of each head, and the last run that wrote each table; of genuine lines only."""
+    runs, heads, wrote = dict[str, int](), {FIRST_PREVIOUS: 0}, dict[str, str]()
     for link in read_links(store.reports / AUDIT_FILE, store.keys):
         if link.unchecked:
             raise build_missing_key_error(
@@ -170,18 +198,20 @@ def _log(store: Store, *, is_verified: bool) -> tuple[Mapping[str, int], Mapping
         record = link.record or {}
         runs[str(record.get("run_id"))] = link.number
         heads[str(record.get("hash"))] = link.number
-    return runs, heads
+        tables = record.get("tables") or ()
+        wrote |= {table["name"]: str(record.get("run_id")) for table in tables if table.get("outcome") in _WRITTEN}
+    return runs, heads, wrote
 
 
-def _commit(table: str, found: Labelled, runs: Mapping[str, int], heads: Mapping[str, int]) -> LakeCommit:
-    labels = found.labels
+def _commit(table: str, commit: Labelled, runs: Mapping[str, int], heads: Mapping[str, int]) -> LakeCommit:
+    labels = commit.labels
     run_id, head = labels.get(RUN, ""), labels.get(HEAD)
     line, after = runs.get(run_id), None if head is None else heads.get(head)
     flaws = [_NO_LINE] * (line is None) + [_NO_HEAD] * (head is not None and after is None)
     plan = labels.get(PLAN)
     return LakeCommit(
         table,
-        found.instant.completed,
+        commit.instant.completed,
         labels[KIND],
         run_id,
         None if plan is None else plan.split(":")[0],

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, ask, build_request, choose_query
+from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, Target, ask, build_request, choose_query
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.changefeed.query import show_frame
 from hudi_reconcile.config.model import Config
@@ -18,11 +18,16 @@ from hudi_reconcile.core.changes.consumers import (
     ConsumerPosition,
     Lag,
     Progress,
+    TargetMark,
     advance_position,
+    begin_delivery,
+    check_delivery,
+    check_mark,
     check_name,
     check_place,
     count_chunks_out,
     cut_chunks,
+    end_delivery,
     list_deliveries,
     measure_lag,
     move_position,
@@ -36,11 +41,15 @@ from hudi_reconcile.spark.session import Session, open_session, start_session
 
 @dataclass(frozen=True, slots=True)
 class Feeding:
-    """How a consumer is fed: whether its position moves on, and whether a delivery may come in chunks."""
+    """How a consumer is fed: whether its position moves on, whether a delivery may come in chunks, and what is kept in step.
+
+    `target` is None for files and for what is printed: who reads those is not known.
+    """
 
     consumer: str
     moves: bool = True
     in_chunks: bool = False
+    target: Target | None = None
 
 
 def feed(config: Config | None, asked: ChangeQuery, feeding: Feeding, deliver: Deliver) -> None:
@@ -70,20 +79,26 @@ def feed_frames(
     Nothing is delivered where nothing completed since. Raises as `changes` does, and RefusedError while another process
     feeds the consumer.
     """
-    found, asked = choose_query(table, path, type, config, further)
+    query_config, asked = choose_query(table, path, type, config, further)
 
     def hand_over(answer: Answered) -> None:
         deliver(show_frame(answer.rows), answer.span.after or EARLIEST, answer.span.upto or EARLIEST)
 
-    _feed_exclusively(start_session(build_request(found)), found, asked, Feeding(check_name(consumer)), hand_over)
+    _feed_exclusively(
+        start_session(build_request(query_config)), query_config, asked, Feeding(check_name(consumer)), hand_over
+    )
 
 
 def _feed_exclusively(
     session: Session, config: Config | None, asked: ChangeQuery, feeding: Feeding, deliver: Deliver
 ) -> None:
     positions = Positions(session.spark, asked.table.lake.path)
-    with positions.hold(feeding.consumer) if feeding.moves else nullcontext():
-        _feed(config, asked, _Place(positions, feeding), deliver, session)
+    with positions.hold(feeding.consumer) if feeding.moves else nullcontext(_refuse_nothing) as refuse_lost:
+        _feed(config, asked, _Place(positions, feeding, refuse_lost), deliver, session)
+
+
+def _refuse_nothing() -> None:
+    """A call that moves no position holds no lease that it could lose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +107,26 @@ class _Place:
 
     positions: Positions
     feeding: Feeding
+    refuse_lost: Callable[[], None]
 
     @property
     def consumer(self) -> str:
         return self.feeding.consumer
 
+    @property
+    def target(self) -> Target | None:
+        return self.feeding.target if self.feeding.moves else None
+
+    def check_target(self, position: ConsumerPosition, answer: Answered, cut: Cut | None) -> None:
+        """Raises UsageError where the table that is kept in step may lack what was delivered to it."""
+        if position.mark is not None and (mark := self.read_mark(answer)) is not None:
+            check_mark(position, mark, cut)
+
+    def read_mark(self, answer: Answered) -> TargetMark | None:
+        return None if self.target is None else self.target.read_mark([column.name for column in answer.table.columns])
+
     def write(self, position: ConsumerPosition) -> None:
+        self.refuse_lost()
         if self.feeding.moves:
             self.positions.write(position)
 
@@ -108,36 +137,33 @@ def _feed(config: Config | None, asked: ChangeQuery, place: _Place, deliver: Del
     cut = history.cut(commits)
     position = _place_consumer(asked, place, commits, cut)
     span = select_span(position.instant or EARLIEST, asked.end, commits, cut)
-    for after, upto in list_deliveries(position, advance_position(span.upto, commits)):
-        found = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
+    for after, upto in list_deliveries(position, advance_position(span.upto, commits), commits):
+        answer = ask(config, replace(asked, start=after or EARLIEST, end=upto), session)
+        place.check_target(position, answer, cut)
         if place.feeding.in_chunks:
-            _deliver_chunks(found, place, replace(position, pending=upto), deliver)
+            _deliver_chunks(answer, place, replace(position, pending=upto), deliver)
         else:
-            place.write(replace(position, pending=upto, progress=None))
-            deliver(found)
-        position = replace(position, instant=upto, pending=None, progress=None)
+            place.write(begin_delivery(position, upto))
+            deliver(answer)
+        position = end_delivery(position, upto, place.read_mark(answer))
         place.write(position)
 
 
-def _deliver_chunks(found: Answered, place: _Place, position: ConsumerPosition, deliver: Deliver) -> None:
+def _deliver_chunks(answer: Answered, place: _Place, position: ConsumerPosition, deliver: Deliver) -> None:
     """Deliver what is not out yet, and note each chunk that is."""
-    counts = found.counts()
+    counts = answer.counts()
     rows = sum(counts)
     done, chunk_rows = count_chunks_out(position, str(position.pending), rows)
     chunks = cut_chunks(counts, chunk_rows)
     for number, chunk in enumerate(chunks[done:], start=done):
         place.write(replace(position, progress=Progress(number, chunk_rows, rows)))
-        deliver(found.part(chunk, is_first=number == done) if len(chunks) > 1 else found)
+        deliver(answer.part(chunk, is_first=number == done) if len(chunks) > 1 else answer)
 
 
 def _place_consumer(asked: ChangeQuery, place: _Place, commits: Sequence[Commit], cut: Cut | None) -> ConsumerPosition:
     """Where the consumer begins: its stored position, unless the call gives another, which is stored then."""
     position = place.positions.read(place.consumer) or ConsumerPosition(place.consumer, asked.fed)
-    if position.kind != asked.fed:
-        raise UsageError(
-            f"consumer {place.consumer} is fed with {position.kind}, not {asked.fed}",
-            fix=f"--type {position.kind}, or another name after --consumer",
-        )
+    position = check_delivery(position, asked.fed, None if place.target is None else place.target.place)
     if asked.start == EARLIEST:
         check_place(position, commits, cut)
         return position
@@ -165,6 +191,9 @@ def _lags(session: Session, path: str) -> tuple[Lag, ...]:
         commits = history.commits()
         cut = history.cut(commits)
     except UsageError as error:
-        return tuple(Lag(one.consumer, one.kind, one.instant, one.pending, why=error.message) for one in positions)
+        return tuple(
+            Lag(position.consumer, position.kind, position.instant, position.pending, why=error.message)
+            for position in positions
+        )
     now = HostClock().utc_micros()
-    return tuple(measure_lag(one, commits, cut, now) for one in positions)
+    return tuple(measure_lag(position, commits, cut, now) for position in positions)

@@ -142,9 +142,9 @@ Target = PostgresTarget
 
 def parse_target(url: str, table: str, *, insecure: bool) -> PostgresTarget:
     """The table that is kept in step. Raises UsageError for a URL with a password, and for a server that nobody would verify."""
-    found = PostgresTarget(url, table, insecure, find_trusted_roots())
-    _ = found.transport
-    return found
+    target = PostgresTarget(url, table, insecure, find_trusted_roots())
+    _ = target.transport
+    return target
 
 
 def query(config: Config | None, asked: ChangeQuery, deliver: Deliver) -> None:
@@ -171,8 +171,8 @@ def answer_changes(
     further: Mapping[str, Any],
 ) -> object:
     """`hudi_reconcile.changes`: the answer as a frame, in the running Spark or in one that is started for it and stays."""
-    found, asked = choose_query(table, path, kind, config, further)
-    return show_frame(ask(found, asked, start_session(build_request(found))).rows)
+    query_config, asked = choose_query(table, path, kind, config, further)
+    return show_frame(ask(query_config, asked, start_session(build_request(query_config))).rows)
 
 
 def choose_query(
@@ -183,7 +183,7 @@ def choose_query(
     `further` are `from_`, `to` and fields of the query. Raises UsageError for what is none.
     """
     table = choose_table(name, path)
-    known = next((one for one in QUERY_TYPES if one == kind), None)
+    known = next((query_type for query_type in QUERY_TYPES if query_type == kind), None)
     if known is None:
         raise UsageError(f"there is no change query {kind!r}", fix=f"type is one of {', '.join(QUERY_TYPES)}")
     if further.get("reader") not in (None, *LOG_READERS):
@@ -194,14 +194,14 @@ def choose_query(
                 f"{name_of_end} is {further[name_of_end]!r}, and no text",
                 fix="pass an instant, an ISO time, 'earliest' or 'latest', or leave it out",
             )
-    found: Config | None = None
+    query_config: Config | None = None
     if isinstance(table, str):
         given = getattr(config, "config", config)
-        found = given if isinstance(given, Config) else load_config(Path(given), os.environ)
-        table = found.table(table)
+        query_config = given if isinstance(given, Config) else load_config(Path(given), os.environ)
+        table = query_config.table(table)
     fields = {name: value for name, value in further.items() if name not in ("from_", "to")}
     start, end = further.get("from_", EARLIEST), further.get("to", LATEST)
-    return found, replace(ChangeQuery.of(table, known, start, end), **fields)
+    return query_config, replace(ChangeQuery.of(table, known, start, end), **fields)
 
 
 def build_request(config: Config | None) -> SessionRequest:
@@ -221,8 +221,8 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     span = select_span(asked.start, asked.end, commits, history.cut(commits))
     try:
         with redact_failures(asked.table.lake.path):
-            found = _answer(asked, history, span)
-            doubled = _notes_of_doubled(asked, history, span, found)
+            frame = _answer(asked, history, span)
+            doubled = _notes_of_doubled(asked, history, span, frame)
     finally:
         # Others that were at work meanwhile may have taken or changed what was being read, with or without an error.
         meanwhile = history.look_at_others()
@@ -232,7 +232,7 @@ def ask(config: Config | None, asked: ChangeQuery, session: Session) -> Answered
     folders, notes = _findings(config, asked.table, span.commits)
     names = {lake: source for source, lake in asked.table.compare.rename.items()}
     findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
-    rows = add_provenance(found, span.commits, findings, corrections_only=asked.corrections_only)
+    rows = add_provenance(frame, span.commits, findings, corrections_only=asked.corrections_only)
     return Answered(
         rows,
         span,
@@ -259,13 +259,13 @@ def _notes_of_zone(asked: ChangeQuery, ahead_minutes: int) -> tuple[str, ...]:
 _KEYS_NAMED = 5
 
 
-def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, found: Frame) -> tuple[str, ...]:
+def _notes_of_doubled(asked: ChangeQuery, history: HudiHistory, span: Span, frame: Frame) -> tuple[str, ...]:
     """Keys of the answer that other files hold as well. Those that the range's commits wrote twice are refused before."""
     if not (asked.check_keys and span.commits):
         return ()
     hidden = derive_lake_masks(asked.table, history.table).hidden
     most = 0 if any(name in hidden for name in history.table.record_key) else _KEYS_NAMED
-    count, some = find_keys_among(found, history.list_other_keys(span.commits), most)
+    count, some = find_keys_among(frame, history.list_other_keys(span.commits), most)
     keys = f"{count} keys of this answer are" if count != 1 else "1 key of this answer is"
     where = f"{keys} in the table a second time, in files that no commit of the range wrote: sweep lists doubled keys"
     named = ", ".join([*some, *(["…"] if some and count > len(some) else [])])
@@ -292,15 +292,15 @@ def _own_log(asked: ChangeQuery, history: HudiHistory, commits: Sequence[Commit]
     """Hudi's own change log where it is to be read. Raises UsageError where it must be read, and does not tell the commits."""
     if asked.reader == "files":
         return None
-    found = _short_log(history, commits, rows_only=rows_only, at_any_cost=asked.reader == "log")
-    if found is None and asked.reader == "log" and commits:
+    log = _short_log(history, commits, rows_only=rows_only, at_any_cost=asked.reader == "log")
+    if log is None and asked.reader == "log" and commits:
         raise UsageError(
             f"table {asked.table.name}: its change log does not tell these commits by itself. Those of copy_on_write tables with"
             " data_before_after do, where columns are the key, rows are merged whole, no file groups were replaced and the log"
             " has all that the commits counted",
             fix="leave --from-log out: the file versions tell the same changes",
         )
-    return found
+    return log
 
 
 def _short_log(
@@ -310,18 +310,18 @@ def _short_log(
     if counted is None or not (at_any_cost or is_shorter(counted, commits, latest_only=rows_only)):
         return None
     try:
-        with history.read_log(commits, counted) as told:
-            return None if told is None else read_log(told, history.table.record_key, counted)
+        with history.read_log(commits, counted) as changes:
+            return None if changes is None else read_log(changes, history.table.record_key, counted)
     except LakeError:
         return None  # the files are read next; where they are gone too, that is the error
 
 
 def _log_of_files(history: HudiHistory, commits: Sequence[Commit]) -> Frame:
     """From one reading of the files that the commits left where that tells it, else from two of each commit."""
-    found = history.read_touched(commits)
-    if found is None:
-        found = select_touched(history.versions(commits), few=history.bound_bytes(commits) <= FEW_BYTES)
-    return pair_images(found, commits)
+    rows = history.read_touched(commits)
+    if rows is None:
+        rows = select_touched(history.versions(commits), few=history.bound_bytes(commits) <= FEW_BYTES)
+    return pair_images(rows, commits)
 
 
 def _refuse_unanswerable(asked: ChangeQuery, table: LakeTable) -> None:
@@ -352,8 +352,8 @@ def _findings(
 
     Those that are gone, and those that are not what the audit log has of them, name no kind: what the lake tells is whole.
     """
-    corrections = (read_correction_origin(commit.labels) for commit in commits)
-    sweeps = sorted({str(one.sweep) for one in corrections if one is not None and is_run_id(one.sweep or "")})
+    origins = (read_correction_origin(commit.labels) for commit in commits)
+    sweeps = sorted({str(origin.sweep) for origin in origins if origin is not None and is_run_id(origin.sweep or "")})
     if config is None:
         return {}, ("without a config no run is known: corrections have no kind",) if sweeps else ()
     store, folders = open_store(config, os.environ), dict[str, str]()

@@ -74,25 +74,27 @@ class Watch:
     jobs: int = 1
     until: float | None = field(default=None, init=False)
 
-    def choose_part(self, one: TableRun) -> PartialSweep:
+    def choose_part(self, table_run: TableRun) -> PartialSweep:
         """What this table compares."""
         asked, budget = self.asked, self.asked.budget_seconds
-        duty = read_duty(one.table)
+        duty = read_duty(table_run.table)
         if budget is None:
-            whole = build_whole_sweep(one, is_full=asked.is_full)
+            whole = build_whole_sweep(table_run, is_full=asked.is_full)
             return replace(whole, partitions=asked.partitions, proof=None if asked.partitions else whole.proof)
-        now = one.edges.clock.monotonic_seconds()
+        now = table_run.edges.clock.monotonic_seconds()
         if self.until is None:
             self.until = now + budget
-        left = -(-(len(self.tables) - self.tables.index(one.table.name)) // self.jobs)
-        earlier = list_past_coverage(one.store, one.table.name)
-        return PartialSweep(asked.partitions, share_seconds(self.until - now, left), asked.budget_text, earlier, duty)
+        rounds = -(-(len(self.tables) - self.tables.index(table_run.table.name)) // self.jobs)
+        earlier = list_past_coverage(table_run.store, table_run.table.name)
+        return PartialSweep(asked.partitions, share_seconds(self.until - now, rounds), asked.budget_text, earlier, duty)
 
 
-def build_whole_sweep(one: TableRun, *, is_full: bool = False) -> PartialSweep:
+def build_whole_sweep(table_run: TableRun, *, is_full: bool = False) -> PartialSweep:
     """A sweep of the whole table, which may stand on earlier ones unless it is full."""
-    proof = request_proof(one.table, lambda: find_past_proof(one.store, one.table.name), is_full=is_full)
-    return PartialSweep(max_duty=read_duty(one.table), proof=proof)
+    proof = request_proof(
+        table_run.table, lambda: find_past_proof(table_run.store, table_run.table.name), is_full=is_full
+    )
+    return PartialSweep(max_duty=read_duty(table_run.table), proof=proof)
 
 
 NONE_LEFT: Mapping[str, TableResult] = {}
@@ -109,32 +111,38 @@ class PlanFile:
 
 def run_pull(call: Call, *, full: bool, approval: Approval = NO_APPROVAL) -> Finished:
     """Bring the lake up to date. `approval` is for a full fetch that replaces the table."""
-    return perform("pull", call, lambda one: _pull(one, full=full, approval=approval))
+    return perform("pull", call, lambda table_run: _pull(table_run, full=full, approval=approval))
 
 
 def run_sweep(call: Call, asked: PartialSweepRequest = ALL) -> Finished:
     """Compare, say what drifted, and write a plan; the lake is only read."""
     watch = Watch(asked, tuple(table.name for table in call.tables), call.jobs)
-    return perform("sweep", call, lambda one: _leave(one, sweep(_job(one), one.edges, watch.choose_part(one)))[0])
+    return perform(
+        "sweep",
+        call,
+        lambda table_run: _leave(table_run, sweep(_job(table_run), table_run.edges, watch.choose_part(table_run)))[0],
+    )
 
 
 def run_apply(
-    call: Call, found: Mapping[str, PlanFile], approval: Approval, left: Mapping[str, TableResult] = NONE_LEFT
+    call: Call, plan_files: Mapping[str, PlanFile], approval: Approval, rest: Mapping[str, TableResult] = NONE_LEFT
 ) -> Finished:
-    """Execute plans, one for each table of the call but those of `left`, whose results stand already."""
+    """Execute plans, one for each table of the call but those of `rest`, whose results stand already."""
     sets = load_rule_sets(call.tables)
     return perform(
         "apply",
         call,
-        lambda one: _apply_alone(one, found[one.table.name], approval, sets.get(one.table.name)),
-        ready=left,
+        lambda table_run: _apply_alone(
+            table_run, plan_files[table_run.table.name], approval, sets.get(table_run.table.name)
+        ),
+        ready=rest,
     )
 
 
 def run_all(call: Call, approval: Approval | None) -> Finished:
     """The nightly entry: pull, sweep, with an approval apply, and the rules on what that left."""
     sets = load_rule_sets(call.tables)
-    return perform("run", call, lambda one: _nightly_with_rules(one, approval, sets))
+    return perform("run", call, lambda table_run: _nightly_with_rules(table_run, approval, sets))
 
 
 def read_plans(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str, PlanFile]:
@@ -147,34 +155,38 @@ def read_plans(config: Config, run: str, names: tuple[str, ...]) -> Mapping[str,
     run_id = store.resolve(run, commands=COMPARED)
     for name in names:
         config.table(name)
-    found = {}
+    plan_files = {}
     for table in select_tables(store.result(run_id), names):
         name = table["name"]
         config.table(name)
         plan = read_plan(store, run_id, name)
         if plan is not None:
-            found[name] = _plan_file(plan, store.findings_dir(run_id, name), list_unjudged_rows(table))
+            plan_files[name] = _plan_file(plan, store.findings_dir(run_id, name), list_unjudged_rows(table))
             store.refuse_changed_findings(run_id, name)
-    if not found:
+    if not plan_files:
         what = f"table {', '.join(names)}" if names else "any table"
-        parts = [one["name"] for one in store.result(run_id)["tables"] if (one.get("coverage") and not one["whole"])]
+        parts = [
+            entry["name"] for entry in store.result(run_id)["tables"] if (entry.get("coverage") and not entry["whole"])
+        ]
         only = f" (it compared only a part of {', '.join(parts)})" if parts else ""
         raise UsageError(
             f"run {run_id} holds no plan for {what}: nothing drifted, or it could not be compared{only}",
             fix="see what it found: hudi-reconcile history",
         )
-    return found
+    return plan_files
 
 
 def describe_rest(
-    config: Config, run: str, names: tuple[str, ...], found: Mapping[str, PlanFile]
+    config: Config, run: str, names: tuple[str, ...], plan_files: Mapping[str, PlanFile]
 ) -> dict[str, TableResult]:
     """Tables of a run that it did not find clean and holds no plan for: what an apply of the others says of them."""
     store = open_store(config, os.environ)
     run_id = store.resolve(run, commands=COMPARED)
     tables = store.result(run_id)["tables"]
-    wanted = [table for table in tables if table["name"] not in found and (not names or table["name"] in names)]
-    return {table["name"]: one for table in wanted if (one := restore_result_without_plan(table, run_id)) is not None}
+    wanted = [table for table in tables if table["name"] not in plan_files and (not names or table["name"] in names)]
+    return {
+        table["name"]: result for table in wanted if (result := restore_result_without_plan(table, run_id)) is not None
+    }
 
 
 def _plan_file(plan: plans.Plan, findings: Path, unjudged: tuple[Unverified, ...]) -> PlanFile:
@@ -192,72 +204,74 @@ def _hashes(findings: Path) -> dict[str, str]:
     return {f"findings/{name}": digest for name, digest in named if not name.rpartition("/")[2].startswith(("_", "."))}
 
 
-def _job(one: TableRun) -> TableJob:
-    job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
-    return replace(job, columns=replace(job.columns, known=find_known_columns(one.store, one.table.name)))
+def _job(table_run: TableRun) -> TableJob:
+    job = build_job(table_run.table, table_run.folder.run_id, audit_head=table_run.folder.head_before)
+    return replace(job, columns=replace(job.columns, known=find_known_columns(table_run.store, table_run.table.name)))
 
 
-def _pull(one: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
-    return pull(_job(one), one.edges, full=full, approval=approval)
+def _pull(table_run: TableRun, *, full: bool, approval: Approval = NO_APPROVAL) -> TableResult:
+    return pull(_job(table_run), table_run.edges, full=full, approval=approval)
 
 
-def _leave(one: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
+def _leave(table_run: TableRun, swept: Swept) -> tuple[TableResult, PlanFile | None]:
     """Write coverage, proof, findings and plan; the plan binds the findings' files."""
     if swept.coverage is not None:
-        one.folder.write_coverage(one.table.name, coverage.build_coverage_document(one.table.name, swept.coverage))
+        table_run.folder.write_coverage(
+            table_run.table.name, coverage.build_coverage_document(table_run.table.name, swept.coverage)
+        )
     if swept.proof is not None:
-        write_proof(one.folder, one.table.name, build_proof_document(one.table.name, swept.proof))
+        write_proof(table_run.folder, table_run.table.name, build_proof_document(table_run.table.name, swept.proof))
     result = replace(swept.result, cost=swept.result.cost + Cost(source_rows_fetched=swept.rows_fetched))
     if swept.findings is None or not swept.findings_rows:
         return result, None
-    path = one.folder.findings_dir(one.table.name)
+    path = table_run.folder.findings_dir(table_run.table.name)
     swept.save(build_spark_address(path))
     if swept.draft is None:
         return result, None
     plan = replace(swept.draft, files=_hashes(path))
-    one.folder.write_plan(one.table.name, plan_document(plan))
+    table_run.folder.write_plan(table_run.table.name, plan_document(plan))
     return replace(result, plan_id=plan.plan_id), PlanFile(plan, path)
 
 
-def _apply(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
-    people = check_duties(one, found.plan)
-    held = None if rules is None else open_quarantine(one, rules)
-    listing = Listing(*one.folder.build_uncorrected_path(one.table.name))
+def _apply(table_run: TableRun, plan_file: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
+    people = check_duties(table_run, plan_file.plan)
+    quarantine = None if rules is None else open_quarantine(table_run, rules)
+    listing = Listing(*table_run.folder.build_uncorrected_path(table_run.table.name))
     done = apply(
-        _job(one),
-        found.plan,
-        build_spark_address(found.findings),
+        _job(table_run),
+        plan_file.plan,
+        build_spark_address(plan_file.findings),
         approval,
-        one.edges,
-        quarantine=held,
+        table_run.edges,
+        quarantine=quarantine,
         listing=listing,
     )
     return add_people(done, people)
 
 
-def _apply_alone(one: TableRun, found: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
+def _apply_alone(table_run: TableRun, plan_file: PlanFile, approval: Approval, rules: RuleSet | None) -> TableResult:
     try:
-        return _add_unjudged(_apply(one, found, approval, rules), found.unjudged)
+        return _add_unjudged(_apply(table_run, plan_file, approval, rules), plan_file.unjudged)
     except LandedError as landed:
-        raise LandedError(_add_unjudged(landed.result, found.unjudged), landed.error) from landed.error
+        raise LandedError(_add_unjudged(landed.result, plan_file.unjudged), landed.error) from landed.error
     except ReconcileError as error:
-        return _describe_unapplied(one, found.plan, error)
+        return _describe_unapplied(table_run, plan_file.plan, error)
 
 
-def _describe_unapplied(one: TableRun, plan: plans.Plan, error: ReconcileError) -> TableResult:
+def _describe_unapplied(table_run: TableRun, plan: plans.Plan, error: ReconcileError) -> TableResult:
     """A named error came before anything was written."""
     reason = REFUSED if error.outcome is Outcome.REFUSED else ERROR
-    left = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
-    return replace(describe_part_failure(one, error), uncorrected=left)
+    remainder = count_untouched(plan.upserts + plan.deletes, plan.run_id, reason, error.message)
+    return replace(describe_part_failure(table_run, error), uncorrected=remainder)
 
 
-def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
+def _compared_all_the_same(table_run: TableRun, error: ReconcileError) -> TableResult:
     """The pull was refused, for a changed column or a clock that went back: what the lake has is compared all the same.
 
     Raises the pull's error where nothing can be compared either.
     """
     try:
-        swept, _ = _leave(one, sweep(_job(one), one.edges, build_whole_sweep(one)))
+        swept, _ = _leave(table_run, sweep(_job(table_run), table_run.edges, build_whole_sweep(table_run)))
     except ReconcileError:
         raise error from None
     outcome = find_gravest((error.outcome, swept.outcome))
@@ -266,27 +280,29 @@ def _compared_all_the_same(one: TableRun, error: ReconcileError) -> TableResult:
     return replace(swept, outcome=outcome, error=failure, guards=(*guards, *swept.guards))
 
 
-def _nightly_with_rules(one: TableRun, approval: Approval | None, sets: RuleSets) -> TableResult:
-    rules = sets.get(one.table.name)
+def _nightly_with_rules(table_run: TableRun, approval: Approval | None, sets: RuleSets) -> TableResult:
+    rules = sets.get(table_run.table.name)
     if rules is None:
-        return _nightly(one, approval, None)
+        return _nightly(table_run, approval, None)
     try:
-        result = _nightly(one, approval, rules)
+        result = _nightly(table_run, approval, rules)
     except ReconcileError as error:
-        return replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
-    return check_after(one, result, rules, "error")
+        return replace(
+            describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
+        )
+    return check_after(table_run, result, rules, "error")
 
 
-def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) -> TableResult:
+def _nightly(table_run: TableRun, approval: Approval | None, rules: RuleSet | None) -> TableResult:
     try:
-        pulled = _pull(one, full=False)
+        pulled = _pull(table_run, full=False)
     except (LakeError, RefusedError) as error:
-        return _compared_all_the_same(one, error)
+        return _compared_all_the_same(table_run, error)
     try:
-        one.limit.refuse()
-        swept, plan = _leave(one, sweep(_job(one), one.edges, build_whole_sweep(one)))
+        table_run.limit.refuse()
+        swept, plan = _leave(table_run, sweep(_job(table_run), table_run.edges, build_whole_sweep(table_run)))
     except ReconcileError as error:  # the pull has committed
-        return replace(describe_part_failure(one, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
+        return replace(describe_part_failure(table_run, error), pull=pulled.pull, notes=pulled.notes, cost=pulled.cost)
     except (Exception, *STOPS) as ending:
         raise LandedError(pulled, ending) from ending
     notes = (*pulled.notes, *swept.notes)
@@ -294,12 +310,12 @@ def _nightly(one: TableRun, approval: Approval | None, rules: RuleSet | None) ->
     if approval is None or plan is None or swept.outcome is not Outcome.DRIFT:
         return swept
     try:
-        one.limit.refuse()
-        applied = _apply(one, plan, approval, rules)
+        table_run.limit.refuse()
+        applied = _apply(table_run, plan, approval, rules)
     except LandedError as landed:
         raise LandedError(_join_results(swept, landed.result), landed.error) from landed.error
     except ReconcileError as error:
-        failed = _describe_unapplied(one, plan.plan, error)
+        failed = _describe_unapplied(table_run, plan.plan, error)
         return _join_results(swept, replace(failed, corrections=swept.corrections, plan_id=swept.plan_id))
     except (Exception, *STOPS) as ending:
         raise LandedError(swept, ending) from ending

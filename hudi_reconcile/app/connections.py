@@ -19,7 +19,7 @@ from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.secrets import LARGEST_SECRET_BYTES, Environment, ReadFile, read_text_file
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.catalog_sync import choose_sync, leave_out_sync
+from hudi_reconcile.core.lake.catalog_sync import choose_sync, leave_out_sync
 from hudi_reconcile.core.source.jdbc import JdbcLogin, is_jdbc
 from hudi_reconcile.core.sweep.segments import Segmentation
 from hudi_reconcile.core.tables.agreement import Agreement
@@ -92,7 +92,7 @@ class World:
 
 
 def _comparer(session: Session, table: TableConfig, key: bytes, agreement: Agreement, cut: Segmentation) -> Comparer:
-    names = {one.column.name: one.column.lake_name for one in agreement.columns}
+    names = {item.column.name: item.column.lake_name for item in agreement.columns}
     masks = Masks(
         derive_masking(table).select_masked(
             names, list_shown_columns(agreement, list_whole_columns(table.lake.partition_by))
@@ -165,8 +165,8 @@ def choose_engine(config: Config, password: str, connect: Connect) -> Engine:
 
 def find_trusted_roots() -> str | None:
     """The file of root certificates that both planes trust where the URL names none; on a cluster, each machine's own."""
-    found = find_certificate_bundle(os.environ)
-    return None if found is None else str(found)
+    bundle = find_certificate_bundle(os.environ)
+    return None if bundle is None else str(bundle)
 
 
 def build_jvm_connector(jvm: Callable[[], Any]) -> Connect:

@@ -47,11 +47,11 @@ def read_corrected_rows(config: Config, run: Document) -> Mapping[str, Document]
     `counts` by op, `keys`, the first `changes`, `held_against` (sweeps whose findings are there) and
     `disagreements` with the run's own files, as sentences; or `untold`, the reason for which the lake cannot tell it.
     """
-    written = [one for one in run["tables"] if one["corrections"]["instants"] and not one["already_applied"]]
+    written = [table for table in run["tables"] if table["corrections"]["instants"] and not table["already_applied"]]
     if not written:
         return {}
     with open_session(replace(request_session(config), short=True)) as session:
-        return {one["name"]: _table(config, config.table(one["name"]), one, session) for one in written}
+        return {table["name"]: _table(config, config.table(table["name"]), table, session) for table in written}
 
 
 def _table(config: Config, table: TableConfig, result: Document, session: Session) -> Document:
@@ -62,8 +62,8 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
         names = {lake: source for source, lake in table.compare.rename.items()}
         findings = Findings(folders, [names.get(name, name) for name in history.table.record_key])
         with redact_failures(table.lake.path):
-            found = answer_query("full-delta", change_log(history, commits), commits)
-            rows = add_provenance(found, commits, findings, corrections_only=False)
+            frame = answer_query("full-delta", change_log(history, commits), commits)
+            rows = add_provenance(frame, commits, findings, corrections_only=False)
             masks = derive_lake_masks(table, history.table)
             shown = [column.name for column in history.table.columns if column.name not in masks.hidden]
             document = _describe_changes(result, rows, findings, masks, {names.get(name, name): name for name in shown})
@@ -78,14 +78,14 @@ def _table(config: Config, table: TableConfig, result: Document, session: Sessio
 def _commits(history: HudiHistory, instants: Sequence[str], cut: Cut | None) -> tuple[Commit, ...]:
     """The run's commits. Raises UsageError where the table has not all of them, or no longer what was before them."""
     commits = history.commits()
-    mine = tuple(one for one in commits if one.instant.completed in instants)
+    mine = tuple(other for other in commits if other.instant.completed in instants)
     if len(mine) < len(instants):
         raise UsageError(
             "the table no longer has every commit of this run: they are archived, or it was restored",
             fix="the report without --changes shows what the run's own files hold",
         )
     for commit in mine:
-        earlier = [one.instant.completed for one in commits if one.instant.completed < commit.instant.completed]
+        earlier = [other.instant.completed for other in commits if other.instant.completed < commit.instant.completed]
         select_span(max(earlier, default=EARLIEST), commit.instant.completed, commits, cut)
     return mine
 
@@ -117,8 +117,8 @@ def _folders(store: Store, table: str, commits: Sequence[Commit]) -> Mapping[str
 
     Raises UntrustedError where they are not what the audit log has of them.
     """
-    found = {one.sweep for commit in commits if (one := read_correction_origin(commit.labels)) is not None}
-    folders = {sweep: store.findings_dir(sweep, table) for sweep in found if sweep and is_run_id(sweep)}
+    sweeps = {origin.sweep for commit in commits if (origin := read_correction_origin(commit.labels)) is not None}
+    folders = {sweep: store.findings_dir(sweep, table) for sweep in sweeps if sweep and is_run_id(sweep)}
     for sweep, folder in folders.items():
         if folder.parent.parent.is_dir():  # purged ones have nothing to be held against
             store.refuse_changed_findings(sweep, table)
@@ -131,8 +131,8 @@ def _compare_counts(keys: int, applied: int) -> Iterator[str]:
 
 
 def _compare_findings(rows: Frame, folder: str, key: Sequence[str], columns: Mapping[str, str]) -> Iterator[str]:
-    found = audit_findings(rows, folder, key, columns)
-    if found.unnamed_keys:
-        yield f"{found.unnamed_keys:,} keys were changed that no finding names."
-    if found.other_keys:
-        yield f"Of {found.other_keys:,} keys the lake tells another row before, or another correction, than their findings."
+    audit = audit_findings(rows, folder, key, columns)
+    if audit.unnamed_keys:
+        yield f"{audit.unnamed_keys:,} keys were changed that no finding names."
+    if audit.other_keys:
+        yield f"Of {audit.other_keys:,} keys the lake tells another row before, or another correction, than their findings."

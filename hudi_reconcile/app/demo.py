@@ -107,7 +107,7 @@ def run_demo(rows: int, keep: Path | None, tell: Callable[[str], None]) -> Demo:
             _run_second_pull(stage, clock)
             _repair(stage)
         runs = tuple(stage.runs)
-    reports = [(one.command, one.outcome, one.report) for one in runs if one.command != "pull"]
+    reports = [(run.command, run.outcome, run.report) for run in runs if run.command != "pull"]
     story.end(clock.monotonic_seconds() - begun, folder if keep else None, reports)
     return Demo(folder, runs)
 
@@ -138,8 +138,8 @@ def _repair(stage: _Stage) -> None:
     room = Room.of(config.reports)
     planned = room.plans("latest", tables=())
     stage.story.tell_sweep(sides, _DRIFT, plan_text(planned.run, planned.plans[0]))
-    found = read_plans(config, "latest", ())
-    applied = stage.ran(run_apply(stage.call, found, Approval()))
+    plan_files = read_plans(config, "latest", ())
+    applied = stage.ran(run_apply(stage.call, plan_files, Approval()))
     done = applied.corrections
     _expect(
         "apply", {"outcome": "corrected", "applied": 9}, {"outcome": applied.outcome.value, "applied": done.applied}
@@ -158,11 +158,11 @@ def _ending(table: TableResult) -> dict[str, object]:
     }
 
 
-def _expect(step: str, expected: dict[str, object], found: dict[str, object]) -> None:
+def _expect(step: str, expected: dict[str, object], facts: dict[str, object]) -> None:
     wrong = [
-        f"{name}: expected {value}, found {found.get(name)}"
+        f"{name}: expected {value}, found {facts.get(name)}"
         for name, value in expected.items()
-        if found.get(name) != value
+        if facts.get(name) != value
     ]
     if wrong:
         raise DemoError(f"the demo's {step} gave something else: {'; '.join(wrong)}", fix="report it with this output")

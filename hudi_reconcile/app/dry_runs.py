@@ -55,8 +55,8 @@ def plan_sweep(call: Call, asked: PartialSweepRequest = ALL) -> DryRun:
         part = PartialSweep(asked.partitions, budget, asked.budget_text, max_duty=read_duty(table))
         return dataclasses.asdict(sweep_dry_run(build_job(table, _RUN), world.edges(table), part))
 
-    found = _plan(call, plan)
-    return dataclasses.replace(found, word="planned") if found.outcome is Outcome.CLEAN else found
+    dry_run = _plan(call, plan)
+    return dataclasses.replace(dry_run, word="planned") if dry_run.outcome is Outcome.CLEAN else dry_run
 
 
 def _plan(call: Call, plan: Callable[[World, TableConfig], Document]) -> DryRun:
@@ -65,9 +65,9 @@ def _plan(call: Call, plan: Callable[[World, TableConfig], Document]) -> DryRun:
         for table in call.tables:
             world.expect_rows(table)  # a wrong name or password fails before Spark has started
         with hold_session(world, expected_rows=0):
-            found = [_plan_table(world, table, plan, call.config_file) for table in call.tables]
-    outcome = find_gravest(outcome for outcome, _ in found)
-    return DryRun(outcome, outcome.value, tuple(document for _, document in found), sentences(call.config))
+            table_plans = [_plan_table(world, table, plan, call.config_file) for table in call.tables]
+    outcome = find_gravest(outcome for outcome, _ in table_plans)
+    return DryRun(outcome, outcome.value, tuple(document for _, document in table_plans), sentences(call.config))
 
 
 def _plan_table(

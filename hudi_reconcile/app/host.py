@@ -42,7 +42,10 @@ def write_utc(micros: int) -> str:
 
 def list_versions(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Spark, Hudi and Java as a session would use them, a line each. Starts nothing and raises nothing."""
-    return tuple(f"{one.name} {one.version or 'unknown'} ({one.origin})" for one in list_used_versions(environ))
+    return tuple(
+        f"{component.name} {component.version or 'unknown'} ({component.origin})"
+        for component in list_used_versions(environ)
+    )
 
 
 NAME = "HUDI_RECONCILE_AS"

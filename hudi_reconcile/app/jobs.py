@@ -39,14 +39,14 @@ from hudi_reconcile.stages.job import (
 
 def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
     """Raises NotBuiltError for every legal setting that this version does not carry out; nothing is silently ignored."""
-    found = [
+    settings = [
         (f"tables[{table.name}].sweep.mode", "pushdown over jdbc:", "use auto or stream")
         for table in tables
         if table.sweep.mode == "pushdown" and is_jdbc(config.source.url)
     ]
-    if found:
-        listed = "; ".join(f"{key}: {what}" for key, what, _ in found)
-        raise NotBuiltError(f"not in this version: {listed}", fix=f"{found[0][0]}: {found[0][2]}")
+    if settings:
+        listed = "; ".join(f"{key}: {what}" for key, what, _ in settings)
+        raise NotBuiltError(f"not in this version: {listed}", fix=f"{settings[0][0]}: {settings[0][2]}")
 
 
 def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> TableJob:
@@ -61,7 +61,11 @@ def build_job(table: TableConfig, run_id: str, *, audit_head: str = "") -> Table
             adopt=table.lake.adopt,
             change_log=table.lake.cdc_logging if table.lake.cdc else None,
         ),
-        source=SourceSettings(table.source.where, is_query=table.source.query is not None),
+        source=SourceSettings(
+            table.source.where,
+            is_query=table.source.query is not None,
+            is_decided_by_row=_is_decided_by_row(table.source.where),
+        ),
         pull=_pull_settings(table),
         columns=ColumnSettings(
             exclude=frozenset(table.compare.exclude),
@@ -170,6 +174,15 @@ def _rename_column(field: PartitionField, rename: dict[str, str]) -> PartitionFi
     return replace(field, column=rename.get(field.column, field.column))
 
 
+def _is_decided_by_row(where: str | None) -> bool:
+    """Asked for the content proof, which PostgreSQL alone has."""
+    if where is None:
+        return True
+    from hudi_reconcile.sql.user_sql import is_decided_by_row  # noqa: PLC0415 - keeps sqlglot out of configs without a filter
+
+    return is_decided_by_row(where, "postgresql")
+
+
 def _choose_stem(field: PartitionField, rename: dict[str, str]) -> PartitionField:
     """The field of the source's own column. `<column>_day` is a promise to readers, which only an unholdable name breaks."""
     if field.transform == "identity" or field.column not in rename or is_lake_name(field.column):
@@ -177,15 +190,22 @@ def _choose_stem(field: PartitionField, rename: dict[str, str]) -> PartitionFiel
     return replace(field, stem=rename[field.column])
 
 
-def describe_sides(table: TableConfig) -> dict[str, str]:
+def describe_sides(table: TableConfig, source_at: str) -> dict[str, str]:
     """What the config compares with what, so that a later run knows whether it still is the same.
+
+    `source_at` is the database, as `place_url` says it.
 
     Queries and filters may hold values of rows: they are told by a digest.
     """
     source = table.source
     name = source.table or f"query {digest_filter(source.query)}"
     where = f" where {digest_filter(source.where)}" if source.where else ""
-    return {"lake_path": table.lake.path, "source_of": f"{name}{where}"}
+    columns = "all columns" if source.columns is None else f"columns {', '.join(sorted(source.columns))}"
+    key = f"key {', '.join(source.key)}" if source.key else "the catalog's key"
+    return {
+        "lake_path": table.lake.path, "source_at": source_at, "source_of": f"{name}{where}",
+        "source_columns": columns, "source_key": key,
+    }  # fmt: skip
 
 
 PROOF_ROWS = 2_000_000  # `make bench` compares 1,000,000 rows in some two seconds: below, there is little to save
@@ -207,7 +227,7 @@ class LakeMasks:
 def derive_lake_masks(table: TableConfig, lake: LakeTable) -> LakeMasks:
     """Which columns of the lake table are masked: those that a sweep masks, and what only the lake has by its name there."""
     sources = {lake_name: source for source, lake_name in table.compare.rename.items()}
-    columns = {sources.get(one.name, one.name): one.name for one in lake.columns}
+    columns = {sources.get(column.name, column.name): column.name for column in lake.columns}
     derived = [field.lake_name for field in table.lake.partition_by]
     shown = list_shown_names(
         columns,

@@ -32,7 +32,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ReconcileError
 from hudi_reconcile.core.pull.retry import wait_seconds
 from hudi_reconcile.core.source.jdbc import is_jdbc
-from hudi_reconcile.databases.registry import find_database
+from hudi_reconcile.databases.registry import place_url
 from hudi_reconcile.evidence.files import EvidenceError, read_bytes, replace_file
 from hudi_reconcile.report.outputs.github import render_summary, render_workflow_commands
 from hudi_reconcile.report.outputs.junit import render_junit
@@ -59,14 +59,14 @@ def deliver(
 ) -> tuple[str, ...]:
     """Write what the config asks for; returns lines for stderr: GitHub's annotations, and what could not be written."""
     said: list[str] = []
-    for one in _files(outputs, run, environ, ends):
+    for file in _files(outputs, run, environ, ends):
         try:
-            one.path.parent.mkdir(parents=True, exist_ok=True)
-            _append(one.path, one.text) if one.is_appended else replace_file(one.path, one.text.encode())
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            _append(file.path, file.text) if file.is_appended else replace_file(file.path, file.text.encode())
         except OSError as error:
-            said.append(f"warning: outputs.{one.output}: {one.path} could not be written: {error.strerror}")
+            said.append(f"warning: outputs.{file.output}: {file.path} could not be written: {error.strerror}")
         except ReconcileError as error:
-            said.append(f"warning: outputs.{one.output}: {error.message}")
+            said.append(f"warning: outputs.{file.output}: {error.message}")
     said += _post_outputs(outputs, run, ends)
     if outputs.github and _SUMMARY in environ:
         said += render_workflow_commands(run)
@@ -76,8 +76,8 @@ def deliver(
 def _post_outputs(outputs: OutputsConfig, run: Document, ends: Mapping[str, Ends]) -> Iterator[str]:
     """Tell services; each is told whatever became of the others."""
     hook, lineage = outputs.webhook, outputs.openlineage
-    if hook is not None and run["outcome"] in hook.on and (found := post(hook.url, json.dumps(build_message(run)))):
-        yield f"warning: outputs.webhook: {found.why}"
+    if hook is not None and run["outcome"] in hook.on and (refusal := post(hook.url, json.dumps(build_message(run)))):
+        yield f"warning: outputs.webhook: {refusal.why}"
     if lineage is not None and lineage.url is not None:
         events = render_openlineage(run, lineage.namespace, ends).splitlines()
         if why := send(events, lineage.url, lineage.api_key):
@@ -111,15 +111,15 @@ def _metrics(folder: Path, run: Document, ends: Mapping[str, Ends]) -> OutputFil
     before = ""
     with suppress(OSError, UnicodeDecodeError, EvidenceError):  # others may write there, a FIFO too
         before = read_bytes(path).decode("utf-8")
-    zone = next((one.zone for one in ends.values()), "UTC")
+    zone = next((table_ends.zone for table_ends in ends.values()), "UTC")
     return OutputFile("prometheus", path, render_prometheus(run, MetricsFile(config, zone, before)))
 
 
 def render_json_lines(run: Document) -> str:
     """One JSON line a table: what `result.json` says of it, with the run that says so."""
     about = {key: run[key] for key in ("version", "run_id", "command", "started_utc", "ended_utc")}
-    told = ({**about, "table": table["name"], **table} for table in run["tables"])
-    return "".join(json.dumps(one, ensure_ascii=True, allow_nan=False) + "\n" for one in told)
+    documents = ({**about, "table": table["name"], **table} for table in run["tables"])
+    return "".join(json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n" for document in documents)
 
 
 def _append(path: Path, text: str) -> None:
@@ -181,10 +181,10 @@ class _Call:
     _lock: Lock = field(default_factory=Lock)
 
     def make(self, request: partial[Request]) -> None:
-        found = self._send(request)
+        refusal = self._send(request)
         with self._lock:
             if not self._is_over:
-                self._is_over, self._found = True, found
+                self._is_over, self._found = True, refusal
 
     def end(self) -> NotTaken | None:
         with self._lock:
@@ -267,12 +267,12 @@ def send(
         if clock() >= until:
             refused += [f"no time was left after {total_seconds:g} s"] * (len(events) - number)
             break
-        found = _try_until_taken(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
-        if found is None:
+        refusal = _try_until_taken(lambda event=event: post(url, event, headers, timeout_seconds=timeout_seconds), wait)  # type: ignore[misc]
+        if refusal is None:
             continue
-        refused.append(found.why)
-        if found.may_pass:
-            refused += [found.why] * (len(events) - number - 1)
+        refused.append(refusal.why)
+        if refusal.may_pass:
+            refused += [refusal.why] * (len(events) - number - 1)
             break
     if not refused:
         return ""
@@ -280,13 +280,13 @@ def send(
 
 
 def _try_until_taken(act: Callable[[], NotTaken | None], wait: Callable[[float], None]) -> NotTaken | None:
-    found = act()
+    refusal = act()
     for attempt in range(1, TRIES):
-        if found is None or not found.may_pass:
+        if refusal is None or not refusal.may_pass:
             break
         wait(wait_seconds(attempt))
-        found = act()
-    return found
+        refusal = act()
+    return refusal
 
 
 def name_datasets(config: Config, tables: tuple[TableConfig, ...]) -> Mapping[str, Ends]:
@@ -299,13 +299,8 @@ def _source(url: str, table: TableConfig) -> Dataset:
     name = (table.source.table or f"query of {table.name}").replace('"', "").replace("`", "")
     if is_jdbc(url):  # such URLs may hold anything
         return Dataset(":".join(url.split(":")[:2]), name)
-    parts = urlsplit(url)
-    known = find_database(url)
-    engine, port = (known.namespace, known.port) if known else (parts.scheme, 0)
-    database = parts.path.strip("/")
-    return Dataset(
-        f"{engine}://{parts.hostname or ''}:{parts.port or port}", f"{database}.{name}" if database else name
-    )
+    server, _, database = place_url(url).rpartition("/")
+    return Dataset(server, f"{database}.{name}" if database else name)
 
 
 def _lake(path: str) -> Dataset:

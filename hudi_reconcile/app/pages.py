@@ -50,7 +50,7 @@ def render_page(
     `corrected` is what the lake was asked. Raises EvidenceError where findings that the result counts, or the coverage,
     cannot be read, RefusedError for a plan that was changed.
     """
-    plans, samples, coverage, left = {}, {}, {}, {}
+    plans, samples, coverage, uncorrected_rows = {}, {}, {}, {}
     rows = sample_rows(sum(any(table["findings"].values()) or _has_list(table) for table in document["tables"]))
     for table in document["tables"]:
         name, path = table["name"], folder / name_table_folder(table["name"])
@@ -60,20 +60,20 @@ def render_page(
             taken = sample_findings(path / FINDINGS_FOLDER, table["findings"], limit=rows)
             samples[name] = [parse_finding(finding.line, path) for finding in taken]
         if (path / UNCORRECTED_FOLDER).exists():
-            left[name] = [
+            uncorrected_rows[name] = [
                 parse_finding(line, path) for line in sample_uncorrected(path / UNCORRECTED_FOLDER, limit=rows)
             ]
         if (path / COVERAGE_FILE).exists():
             coverage[name] = _coverage(path / COVERAGE_FILE)
     names = {table["name"] for table in document["tables"]}
     past = select_past_runs(list_history(store, tables=names, before=document["run_id"]), names)
-    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, left))
+    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, uncorrected_rows))
 
 
 def read_plans(store: Store, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The plans of a run by table. Raises as `read_plan`."""
-    found = {one["name"]: read_plan(store, document["run_id"], one["name"]) for one in document["tables"]}
-    return {name: plan_document(plan) for name, plan in found.items() if plan is not None}
+    plans = {table["name"]: read_plan(store, document["run_id"], table["name"]) for table in document["tables"]}
+    return {name: plan_document(plan) for name, plan in plans.items() if plan is not None}
 
 
 def _has_list(table: Mapping[str, Any]) -> bool:
@@ -82,12 +82,12 @@ def _has_list(table: Mapping[str, Any]) -> bool:
 
 def compose_index(store: Store, run_id: str, beside: Path) -> str:
     """The index of every table as of a run, for a file in the folder `beside`: links lead from there to the reports."""
-    known = [one for one in store.run_ids() if one <= run_id]
-    past = [read_past_run(store, one) for one in known[:MOST_RUNS]]
+    known = [past_id for past_id in store.run_ids() if past_id <= run_id]
+    past = [read_past_run(store, past_id) for past_id in known[:MOST_RUNS]]
     before = list_older_runs(store, known[MOST_RUNS:], past, comparisons=MOST_POINTS)
-    older = [one.document for one in before]
+    older = [run.document for run in before]
     base = Path(os.path.relpath(store.reports.resolve(), beside)).as_posix()
-    index = build_index([one.document for one in past], as_of=run_id, older=older)
+    index = build_index([run.document for run in past], as_of=run_id, older=older)
     return render_index(index, "" if base == "." else f"{base}/")
 
 
@@ -108,14 +108,14 @@ def sample_rows(drifted_tables: int) -> int:
 def select_past_runs(runs: Iterable[PastRun], tables: Collection[str]) -> list[Mapping[str, Any]]:
     """The newest runs, as far back as the trends of these tables need them, with those that cannot be read."""
     taken: list[Mapping[str, Any]] = []
-    left = dict.fromkeys(tables, MOST_POINTS)
+    points_left = dict.fromkeys(tables, MOST_POINTS)
     for run in islice(runs, MOST_RUNS):
-        if not any(left.values()):
+        if not any(points_left.values()):
             break
         if run.tables or run.why:
             taken.append(run.document)
-        for one in run.tables if run.command in COMPARING_COMMANDS else ():
-            left[one.name] = max(0, left[one.name] - 1)
+        for table in run.tables if run.command in COMPARING_COMMANDS else ():
+            points_left[table.name] = max(0, points_left[table.name] - 1)
     return taken
 
 
@@ -150,9 +150,9 @@ _CALM = (
 def find_chromium(environ: Mapping[str, str]) -> str:
     """The browser's path. Raises UsageError where there is none."""
     named = environ.get(VARIABLE)
-    found = [path for name in ((named,) if named else NAMES) if (path := shutil.which(name, path=environ.get("PATH")))]
-    if found:
-        return found[0]
+    paths = [path for name in ((named,) if named else NAMES) if (path := shutil.which(name, path=environ.get("PATH")))]
+    if paths:
+        return paths[0]
     what = f"{VARIABLE}={named} is no program" if named else f"none of {', '.join(NAMES)} is installed"
     raise UsageError(f"a PDF is printed by a browser, and {what}", fix=_INSTALL)
 
@@ -173,12 +173,12 @@ def print_page(page: str, environ: Mapping[str, str] = os.environ) -> bytes:
         call = [browser, *_CALM, *root, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={target}"]
         try:
             subprocess.run([*call, source.as_uri()], capture_output=True, check=True, timeout=_SECONDS)
-            found = target.read_bytes()
+            pdf = target.read_bytes()
         except (OSError, subprocess.SubprocessError) as error:
             raise _build_print_error(browser, type(error).__name__) from None
-        if not found.startswith(b"%PDF-"):
+        if not pdf.startswith(b"%PDF-"):
             raise _build_print_error(browser, "it wrote no PDF")
-        return found
+        return pdf
 
 
 def _build_print_error(browser: str, why: str) -> UsageError:

@@ -146,8 +146,8 @@ def plan(project: Project, run_id: str = "latest", tables: Collection[str] | Non
         UsageError: no such run, or it holds no plan.
         RefusedError: a file of it was changed.
     """
-    found = read_plans(project.config, run_id, _names(project, tables))
-    return MappingProxyType({name: one.plan for name, one in found.items()})
+    plan_files = read_plans(project.config, run_id, _names(project, tables))
+    return MappingProxyType({name: file.plan for name, file in plan_files.items()})
 
 
 def apply(
@@ -173,11 +173,11 @@ def apply(
     if only not in (None, "upsert", "delete"):
         raise UsageError(f"only is {only!r}", fix='give "upsert" or "delete", or None for both')
     names = _names(project, tables)
-    found = read_plans(project.config, run_id, names)
-    left = describe_rest(project.config, run_id, names, found)
-    call = Call(project.config, project.file, project.config.select((*found, *left)))
+    plan_files = read_plans(project.config, run_id, names)
+    rest = describe_rest(project.config, run_id, names, plan_files)
+    call = Call(project.config, project.file, project.config.select((*plan_files, *rest)))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept))
-    return _result(run_apply(call, found, approval, left))
+    return _result(run_apply(call, plan_files, approval, rest))
 
 
 def run(project: Project, tables: Collection[str] | None = None, *, apply: bool = False, jobs: int = 1) -> Result:
@@ -195,7 +195,7 @@ def check(
     """Judge the rules of the tables on the newest snapshot of the lake. Tables without rules are left out, unless named."""
     if fail_on not in ("warn", "error"):
         raise UsageError(f"fail_on is {fail_on!r}", fix='give "warn" or "error"')
-    call, _ = select_ruled_tables(project.choose(tables, jobs), TableChoice(tuple(tables or ())).names)
+    call = select_ruled_tables(project.choose(tables, jobs), TableChoice(tuple(tables or ())).names)
     return _result(run_check(call, fail_on))
 
 

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hudi_reconcile.app.host import HostClock
-from hudi_reconcile.app.jobs import build_job, describe_sides
+from hudi_reconcile.app.jobs import build_job, describe_settings, describe_sides
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.table_work import TableRun, describe_part_failure
 from hudi_reconcile.config.model import Config
@@ -21,7 +21,7 @@ from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.core.errors import ConfigError, ReconcileError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult, build_table_document
-from hudi_reconcile.core.result_queries import find_open_drift, select_after_apply
+from hudi_reconcile.core.result_queries import find_open_drift, list_changed_settings, select_after_apply
 from hudi_reconcile.core.rules.rules import Gx, Rule, RuleSet, Severity, find_day
 from hudi_reconcile.core.rules.verdict import can_hold, doubt, report_unrun_rules, select_quarantine_rules
 from hudi_reconcile.evidence.history import Comparison, find_newest_comparison
@@ -34,8 +34,8 @@ from hudi_reconcile.stages.check import NewestComparison, RuleJob, add_rules, ch
 from hudi_reconcile.stages.job import LandedError
 
 
-def select_ruled_tables(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple[str, ...]]:
-    """The call on the tables that have rules, and the names of those left out. `named` are those of `-t`, without patterns.
+def select_ruled_tables(call: Call, named: tuple[str, ...]) -> Call:
+    """The call on the tables that have rules, with the names of those left out. `named` are those of `-t`, without patterns.
 
     Raises UsageError where a named table has none, or no table has.
     """
@@ -45,7 +45,8 @@ def select_ruled_tables(call: Call, named: tuple[str, ...]) -> tuple[Call, tuple
             f"no rules for {', '.join(without)}: nothing would be checked",
             fix=f"name a rules file in the config: tables[{without[0]}].rules: rules/{without[0]}.yaml",
         )
-    return replace(call, tables=tuple(table for table in call.tables if table.rules is not None)), without
+    tables = tuple(table for table in call.tables if table.rules is not None)
+    return replace(call, tables=tables, without_rules=without)
 
 
 def run_check(call: Call, fail_on: Severity) -> Finished:
@@ -54,41 +55,52 @@ def run_check(call: Call, fail_on: Severity) -> Finished:
     A source that does not answer is an error of the rules that ask it, and of no other.
     """
     sets = load_rule_sets(call.tables)
-    return perform("check", call, lambda one: _check(one, sets[one.table.name], fail_on), asks_source=False)
+    return perform(
+        "check", call, lambda table_run: _check(table_run, sets[table_run.table.name], fail_on), asks_source=False
+    )
 
 
-def _check(one: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
+def _check(table_run: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
-        return _judge_rules(one, rules, fail_on, read_newest_comparison(one.store, one.table))
+        return _judge_rules(
+            table_run, rules, fail_on, read_newest_comparison(table_run.store, table_run.table, table_run.source_at)
+        )
     except ReconcileError as error:
-        return replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
+        return replace(
+            describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
+        )
 
 
-def check_after(one: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
+def check_after(table_run: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
     """The result of a run's other work with its rules judged on what that work left.
 
     Raises LandedError, with all that the work did, where the rules end in an error that nobody foresaw.
     """
     try:
-        one.limit.refuse()
-        own = read_comparison(one.folder.run_id, build_table_document(result))
-        return add_rules(result, _judge_rules(one, rules, fail_on, own))
+        table_run.limit.refuse()
+        own = read_comparison(table_run.folder.run_id, build_table_document(result))
+        return add_rules(result, _judge_rules(table_run, rules, fail_on, own))
     except ReconcileError as error:
-        failed = replace(describe_part_failure(one, error), rules=report_unrun_rules(rules, error.message, error.fix))
+        failed = replace(
+            describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
+        )
         return replace(add_rules(result, failed), error=result.error or failed.error)
     except Exception as error:
         known = report_unrun_rules(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")
         raise LandedError(replace(result, outcome=Outcome.UNVERIFIED, rules=known), error) from error
 
 
-def open_quarantine(one: TableRun, rules: RuleSet) -> Quarantine | None:
+def open_quarantine(table_run: TableRun, rules: RuleSet) -> Quarantine | None:
     """What holds corrections of the table back; None where no rule does."""
-    today = find_day(one.edges.clock.utc_micros())
-    chosen = select_quarantine_rules(rules, today, every=one.table.policy.quarantine)
+    today = find_day(table_run.edges.clock.utc_micros())
+    chosen = select_quarantine_rules(rules, today, every=table_run.table.policy.quarantine)
     if not chosen:
         return None
     return SparkQuarantine(
-        chosen, one.folder.build_held_path(one.table.name), choose_files(one.session), one.session.alone
+        chosen,
+        table_run.folder.build_held_path(table_run.table.name),
+        choose_files(table_run.session),
+        table_run.session.alone,
     )
 
 
@@ -96,46 +108,48 @@ def read_comparison(run_id: str, table: Mapping[str, Any]) -> NewestComparison:
     """What a comparison says that a drift rule may rely on. What was corrected since and verified is no drift any more."""
     if table["source"] is None or table["lake"] is None:
         return NewestComparison(run_id, gap=next((why for why, _ in list_reasons(table)), "the table was not compared"))
-    gap = next((f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"]), "")
+    gap = next((f"{entry['what']} {entry['name']}: {entry['why']}" for entry in table["unverified"]), "")
     return NewestComparison(run_id, find_open_drift(table), max(table["source"]["rows"], table["lake"]["rows"]), gap)
 
 
-def read_newest_comparison(store: Store, table: TableConfig) -> NewestComparison | None:
+def read_newest_comparison(store: Store, table: TableConfig, source_at: str) -> NewestComparison | None:
     """What the table's newest comparison says; a gap where it was of something else, or the table is another one since."""
     try:
-        found = find_newest_comparison(store, table.name)
+        comparison = find_newest_comparison(store, table.name)
     except ReconcileError as error:
         return NewestComparison("?", gap=error.message)
-    if found is None:
+    if comparison is None:
         return None
-    said = found.table.get("provenance", {})
-    other = [f"{said[name]} (now {now})" for name, now in describe_sides(table).items() if said.get(name, now) != now]
-    gap = f"it compared {' and '.join(other)}" if other else found.since
-    compared = replace(_follow_apply(found), ended_utc=found.ended_utc)
+    now = {"provenance": describe_sides(table, source_at), "compare": asdict(describe_settings(table))}
+    other = list_changed_settings(comparison.table, now)
+    gap = f"it compared {' and '.join(other)}" if other else comparison.since
+    compared = replace(_follow_apply(comparison), ended_utc=comparison.ended_utc)
     return replace(compared, gap=gap) if gap else compared
 
 
-def _follow_apply(found: Comparison) -> NewestComparison:
+def _follow_apply(comparison: Comparison) -> NewestComparison:
     """What a comparison, and the apply of its plan, say."""
-    before = read_comparison(found.run_id, found.table)
-    if found.applied is None:
+    before = read_comparison(comparison.run_id, comparison.table)
+    if comparison.applied is None:
         return before
-    run_id, applied = found.applied
-    left = read_comparison(found.run_id, select_after_apply(found.table, applied))
-    return before if left.findings == before.findings else replace(left, corrected_by=run_id)
+    run_id, applied = comparison.applied
+    later = read_comparison(comparison.run_id, select_after_apply(comparison.table, applied))
+    return before if later.findings == before.findings else replace(later, corrected_by=run_id)
 
 
-def _judge_rules(one: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestComparison | None) -> TableResult:
+def _judge_rules(
+    table_run: TableRun, rules: RuleSet, fail_on: Severity, compared: NewestComparison | None
+) -> TableResult:
     from hudi_reconcile.rules.engine import SparkRules  # noqa: PLC0415 - keeps Great Expectations out of runs without rules
 
-    name = one.table.name
-    job = RuleJob(build_job(one.table, one.folder.run_id), rules, fail_on)
+    name = table_run.table.name
+    job = RuleJob(build_job(table_run.table, table_run.folder.run_id), rules, fail_on)
     return check(
         job,
-        one.edges,
-        SparkRules(choose_files(one.session), one.session.alone),
+        table_run.edges,
+        SparkRules(choose_files(table_run.session), table_run.session.alone),
         compared=compared,
-        keys_folder=lambda rule: one.folder.rule_keys(name, rule),
+        keys_folder=lambda rule: table_run.folder.rule_keys(name, rule),
     )
 
 
@@ -144,17 +158,17 @@ RuleSets = Mapping[str, RuleSet]
 
 def load_rule_sets(tables: tuple[TableConfig, ...]) -> RuleSets:
     """The rules of the tables that have a file. Raises ConfigError with the problems of all files at once."""
-    found: dict[str, RuleSet] = {}
+    rule_sets: dict[str, RuleSet] = {}
     errors: list[ConfigError] = []
     for table in tables:
         if table.rules is not None:
             try:
                 rules = load_rules(table.rules, shown=shorten_path(table.rules), table=table.name)
-                found[table.name] = require_holding_rule(table, rules)
+                rule_sets[table.name] = require_holding_rule(table, rules)
             except ConfigError as error:
                 errors.append(error)
     refuse_all(errors)
-    return found
+    return rule_sets
 
 
 def refuse_all(errors: Sequence[ConfigError]) -> None:
@@ -214,15 +228,15 @@ def lint_files(files: tuple[Path, ...], config: Config | None) -> tuple[Linted, 
         named = [(table.rules, table) for table in config.tables if table.rules is not None]
     if not named:
         raise UsageError("the config names no rules file", fix="name one: hudi-reconcile rules lint FILE")
-    found: list[Linted] = []
+    rule_files: list[Linted] = []
     errors: list[ConfigError] = []
     for path, table in named:
         try:
-            found.append(_lint_rules(_load_rules(path, table)))
+            rule_files.append(_lint_rules(_load_rules(path, table)))
         except ConfigError as error:
             errors.append(error)
     refuse_all(errors)
-    return tuple(found)
+    return tuple(rule_files)
 
 
 def _load_rules(path: Path, table: TableConfig | None) -> RuleSet:
@@ -233,14 +247,14 @@ def _load_rules(path: Path, table: TableConfig | None) -> RuleSet:
 
 def _lint_rules(rules: RuleSet) -> Linted:
     today = find_day(HostClock().utc_micros())
-    unread = [one.id for one in rules.rules if not is_judged(one.check)]
-    expired = [one for one in rules.waivers if not one.holds(today)]
+    unread = [rule.id for rule in rules.rules if not is_judged(rule.check)]
+    expired = [waiver for waiver in rules.waivers if not waiver.holds(today)]
     notes = (
         *(
             f"the query of {name} was not judged: only Spark can read it, and does so before `check` runs it"
             for name in unread
         ),
-        *(f"the waiver of {one.rule} expired on {one.expires}: it waives nothing" for one in expired),
+        *(f"the waiver of {waiver.rule} expired on {waiver.expires}: it waives nothing" for waiver in expired),
     )
     return Linted(rules.file, rules.table, len(rules.rules), len(rules.waivers), notes)
 

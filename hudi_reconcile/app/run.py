@@ -43,6 +43,7 @@ from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, build_table_document, run_document
 from hudi_reconcile.core.result_parts import Failure
 from hudi_reconcile.core.result_queries import add_config_to_fixes
+from hudi_reconcile.databases.registry import place_url
 from hudi_reconcile.evidence.run_folder import RunFolder, build_run_id, name_table_folder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.stage_log import TableLog
@@ -57,7 +58,7 @@ class Call:
 
     `props` is the properties file that the config was made of, where there is no config file. `jobs` is how many tables
     are worked on at a time, at the most. `choice` and `options` are the arguments by which the command line chose the
-    tables, and the others that the same command needs when it is run again.
+    tables, and the others that the same command needs when it is run again. `without_rules` are tables that a gate leaves out.
     """
 
     config: Config
@@ -67,6 +68,7 @@ class Call:
     jobs: int = 1
     choice: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    without_rules: tuple[str, ...] = ()
 
     def drop_limits(self) -> Call:
         """The call without its config's time limits, for what people do by hand to set a table right."""
@@ -133,6 +135,7 @@ def _perform(
         work = Work(
             act=act, folder=folder, store=store, lanes=lanes, log=log, results=results, provenance=provenance, keep=keep,
             until=until, writes=command not in READ_ONLY,
+            source_at=place_url(config.source.url),
         )  # fmt: skip
         try:
             work_through(config, asked, work, asks_source=asks_source)
@@ -152,6 +155,7 @@ def _perform(
 
 def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
     """What made a run: the tool, its config, who ran it, and the head of the log when it began."""
+    named = (("choice", call.choice), ("options", call.options), ("without_rules", call.without_rules))
     return {
         "tool": __version__,
         "python": platform.python_version(),
@@ -162,7 +166,7 @@ def describe_maker(call: Call, who: Actor, folder: RunFolder) -> dict[str, Any]:
         "uid": who.uid,
         "audit_head_before": folder.head_before,
         **({} if call.props is None else {"props": call.props}),
-        **{name: list(words) for name, words in (("choice", call.choice), ("options", call.options)) if words},
+        **{name: list(words) for name, words in named if words},
     }
 
 
@@ -174,24 +178,26 @@ def finish(store: Store, folder: RunFolder, result: RunResult) -> Path:
     return folder.finish()
 
 
-def add_provenance(result: TableResult, table: TableConfig, started_utc: str) -> TableResult:
+def add_provenance(result: TableResult, table: TableConfig, source_at: str, started_utc: str) -> TableResult:
     """The result with the settings in force, its notes by what is at stake, and the first run that saw each change."""
-    seen = tuple(replace(one, since_utc=one.since_utc or started_utc) for one in result.schema)
+    seen = tuple(replace(change, since_utc=change.since_utc or started_utc) for change in result.schema)
     word = {"require_approval": "true"} if table.policy.require_approval else {}
-    provenance = {**result.provenance, **describe_sides(table), **word}
+    provenance = {**result.provenance, **describe_sides(table, source_at), **word}
     notes = rank_notes(result.notes)
     return replace(result, schema=seen, compare=describe_settings(table), notes=notes, provenance=provenance)
 
 
 def _order_results(results: Mapping[str, TableResult], call: Call, started_utc: str) -> tuple[TableResult, ...]:
     return tuple(
-        _complete_result(results[one.name], one, call, started_utc) for one in call.tables if one.name in results
+        _complete_result(results[table.name], table, call, started_utc)
+        for table in call.tables
+        if table.name in results
     )
 
 
 def _complete_result(result: TableResult, table: TableConfig, call: Call, started_utc: str) -> TableResult:
-    told = add_config_to_fixes(result, call.config_file, call.config.overlay.get("profile"))
-    return add_provenance(told, table, started_utc)
+    final_result = add_config_to_fixes(result, call.config_file, call.config.overlay.get("profile"))
+    return add_provenance(final_result, table, place_url(call.config.source.url), started_utc)
 
 
 def _begin_draft(
@@ -204,9 +210,9 @@ def _begin_draft(
     folder.draft.begin({**facts, "provenance": dict(provenance)})
 
     def keep(result: TableResult) -> None:
-        told = build_table_document(_complete_result(result, tables[result.name], call, started_utc))
+        document = build_table_document(_complete_result(result, tables[result.name], call, started_utc))
         at_utc = write_utc(HostClock().utc_micros())
-        folder.draft.keep_table(name_table_folder(result.name), told, at_utc=at_utc, provenance=dict(provenance))
+        folder.draft.keep_table(name_table_folder(result.name), document, at_utc=at_utc, provenance=dict(provenance))
 
     return keep
 
@@ -231,7 +237,8 @@ def deliver_failure(
             write_utc(started),
             write_utc(HostClock().utc_micros()),
             tuple(
-                add_config_to_fixes(_end_known_result(one.name, known, error), config_file, profile) for one in tables
+                add_config_to_fixes(_end_known_result(table.name, known, error), config_file, profile)
+                for table in tables
             ),
             {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),

@@ -43,32 +43,32 @@ def build_props_call(
     Raises ConfigError for a file that is wrong, UsageError for the name of another table, and for a limit of rows that have no
     order.
     """
-    found, notes = read_props(path, reports, source_limit)
-    if source_limit is not None and found.config.tables[0].pull.limit is None:
+    props, notes = read_props(path, reports, source_limit)
+    if source_limit is not None and props.config.tables[0].pull.limit is None:
         raise UsageError(
             "--source-limit needs an order of the rows, and this file pulls all of them each time",
             fix="set …jdbc.incr.pull=true and …jdbc.table.incr.column.name, or leave --source-limit out",
         )
     limit = () if source_limit is None else ("--source-limit", str(source_limit))
     again = ("--props", str(path), *limit, *(("--full",) if full else ()))
-    return Call(found.config, "reconcile.yaml", found.config.select(names), props=str(path), options=again), notes
+    return Call(props.config, "reconcile.yaml", props.config.select(names), props=str(path), options=again), notes
 
 
 def read_props(path: Path, reports: Path, source_limit: int | None = None) -> tuple[FromProps, tuple[str, ...]]:
     """What a properties file means. Its incremental column may be a time or a number: the database is asked which."""
-    found = load_props(path, reports, source_limit=source_limit)
-    column = next(iter(found.config.tables[0].pull.watermark), None)
+    props = load_props(path, reports, source_limit=source_limit)
+    column = next(iter(props.config.tables[0].pull.watermark), None)
     if column is None:
-        return found, found.notes
-    is_number = _is_number(found.config, column)
+        return props, props.notes
+    is_number = _is_number(props.config, column)
     if is_number:
-        found = load_props(path, reports, incrementing=True, source_limit=source_limit)
+        props = load_props(path, reports, incrementing=True, source_limit=source_limit)
     if is_number is None:
-        told = (
+        note = (
             f"{column} is taken for a time; if it is a number, write strategy: incrementing and incrementing: {column}"
         )
-        return found, (*found.notes, told)
-    return found, found.notes
+        return props, (*props.notes, note)
+    return props, props.notes
 
 
 def _is_number(config: Config, column: str) -> bool | None:
@@ -80,7 +80,9 @@ def _is_number(config: Config, column: str) -> bool | None:
             described = world.engine.describe(build_table_request(config.tables[0])).table
     except ReconcileError:
         return None
-    return any(one.name == column and one.kind is Kind.INTEGER for one in described.columns)
+    return any(
+        source_column.name == column and source_column.kind is Kind.INTEGER for source_column in described.columns
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,8 @@ class ShownJar:
 def list_jar_files(config: Config | None, environ: Mapping[str, str]) -> tuple[ShownJar, ...]:
     """Every jar that a session would load. Raises UsageError for other bytes than the lock names."""
     request = _request(config)
-    found = list_jars(request.jars, request.conf, environ)
-    return tuple(ShownJar(jar.coordinate, None if jar.path is None else str(jar.path), jar.sha256) for jar in found)
+    jars = list_jars(request.jars, request.conf, environ)
+    return tuple(ShownJar(jar.coordinate, None if jar.path is None else str(jar.path), jar.sha256) for jar in jars)
 
 
 def fetch_jar_files(config: Config | None, to: Path | None, environ: Mapping[str, str]) -> tuple[ShownJar, ...]:
@@ -144,14 +146,14 @@ def propose_config(request: CatalogRequest, folder: Path, environ: Environment) 
     secret = base.config.source.password
     password = "" if secret is None else secret.reveal(environ, build_reader(base.config, environ))
     with open_engine_for_doctor(base.config, password, environ) as engine:
-        found = survey_tables(engine, request.schemas, request.choice.takes)
+        tables = survey_tables(engine, request.schemas, request.choice.takes)
         place = engine.place
-    _refuse_unfit(request.choice, found, place)
-    legal = {table.title: legal_name(table.title) for table in found}
-    names = name_tables([table.title for table in found], legal)
-    proposals = tuple(propose_table(table, name, _renames(table)) for table, name in zip(found, names, strict=True))
-    if all(one.hindrance for one in proposals):
-        why = "\n".join(f"  {one.table.sql}: {one.hindrance}" for one in proposals[:_MOST_SHOWN])
+    _refuse_unfit(request.choice, tables, place)
+    legal = {table.title: legal_name(table.title) for table in tables}
+    names = name_tables([table.title for table in tables], legal)
+    proposals = tuple(propose_table(table, name, _renames(table)) for table, name in zip(tables, names, strict=True))
+    if all(proposal.hindrance for proposal in proposals):
+        why = "\n".join(f"  {proposal.table.sql}: {proposal.hindrance}" for proposal in proposals[:_MOST_SHOWN])
         raise UsageError(
             f"{place}: none of {len(proposals):,} tables and views can be proposed; nothing was written\n{why}",
             fix="hudi-reconcile init DIR, then name table and key by hand; or other tables: --schema NAME, -t PATTERN",
@@ -170,18 +172,18 @@ def _source_base(request: CatalogRequest, folder: Path, environ: Environment) ->
     return read_base(text, place, environ, read_text_file, request.overlay, folder=folder.absolute())
 
 
-def _refuse_unfit(choice: TableChoice, found: Sequence[CatalogTable], place: str) -> None:
+def _refuse_unfit(choice: TableChoice, tables: Sequence[CatalogTable], place: str) -> None:
     for pattern in choice.patterns:
-        if not any(matches(pattern, name) for table in found for name in (table.title, table.sql)):
+        if not any(matches(pattern, name) for table in tables for name in (table.title, table.sql)):
             raise UsageError(
                 f"{place}: no table fits -t {pattern!r}",
                 fix="without -t all are shown; tables of other schemas need --schema NAME",
             )
-    if not found:
+    if not tables:
         raise UsageError(f"{place}: {choice} leaves no table", fix="leave out one of them")
 
 
 def _renames(table: CatalogTable) -> dict[str, str]:
-    names = [one.column.name for one in table.columns]
+    names = [catalog_column.column.name for catalog_column in table.columns]
     wrong = list_unholdable_names(names)
     return propose_names(wrong, [name for name in names if name not in wrong])

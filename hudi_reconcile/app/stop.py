@@ -71,7 +71,7 @@ class Wish(ABC):
 
     def cancel_commits(self) -> None:
         """Cancel the jobs of the commits that are being made: they are rolled back, or landed already."""
-        for cancel_jobs in [one for one in self._holds if one is not _cancel_nothing][:1]:  # it cancels all of them
+        for cancel_jobs in [hold for hold in self._holds if hold is not _cancel_nothing][:1]:  # it cancels all of them
             _try(cancel_jobs)
 
 
@@ -190,7 +190,7 @@ def run_lanes(
         if lives_on:
             stop.signal = 0
         raise
-    for ending in sorted(endings, key=lambda one: not isinstance(one, STOPS)):
+    for ending in sorted(endings, key=lambda exception: not isinstance(exception, STOPS)):
         raise ending
 
 

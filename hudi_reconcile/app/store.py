@@ -32,7 +32,7 @@ def open_key_ring(config: Config, env: Mapping[str, str]) -> KeyRing:
     if audit.key is None and not audit.old_keys:
         return NO_KEYS
     current = None if audit.key is None else audit_key(reveal(audit.key), "audit.key")
-    old = tuple(audit_key(reveal(one), "audit.old_keys") for one in audit.old_keys)
+    old = tuple(audit_key(reveal(old_key), "audit.old_keys") for old_key in audit.old_keys)
     return KeyRing(current, old, audit.unsealed_head)
 
 

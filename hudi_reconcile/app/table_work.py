@@ -20,9 +20,9 @@ from hudi_reconcile.app.stop import STOP, describe_stop, run_lanes
 from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.config.tables import TableConfig
-from hudi_reconcile.core.catalog_sync import add_sync_outcome
 from hudi_reconcile.core.deadline import Deadline, build_unbegun_error, find_first_deadline
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SourceError
+from hudi_reconcile.core.lake.catalog_sync import add_sync_outcome
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pull.retry import reckon_table_wait
 from hudi_reconcile.core.result import TableResult
@@ -52,7 +52,7 @@ log = logging.getLogger("hudi_reconcile")
 class TableRun:
     """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is.
 
-    `limit` is the time that it may take.
+    `source_at` is the source's database, as `place_url` says it, and `limit` the time that the work may take.
     """
 
     table: TableConfig
@@ -60,6 +60,7 @@ class TableRun:
     folder: RunFolder
     store: Store
     session: Session
+    source_at: str = ""
     limit: TimeLimit = field(default_factory=TimeLimit)
 
 
@@ -78,8 +79,8 @@ class Lanes:
 class Work:
     """What is done with each table, and where results and provenance are put as they come. `begun` are the tables' names.
 
-    `keep` writes a result down as soon as it stands, for a run that is killed. `until` is the end of the run's own time.
-    `writes`: the lake may be another afterwards, which a catalog is to show.
+    `keep` writes a result down as soon as it stands, for a run that is killed. `source_at` is the source's database, and
+    `until` the end of the run's own time. `writes`: the lake may be another afterwards, which a catalog is to show.
     """
 
     act: Act
@@ -90,6 +91,7 @@ class Work:
     results: dict[str, TableResult]
     provenance: dict[str, Any]
     keep: Callable[[TableResult], None]
+    source_at: str = ""
     begun: set[str] = field(default_factory=set)
     until: Deadline | None = None
     writes: bool = False
@@ -139,9 +141,9 @@ def _work_session(world: World, session: Session, waiting: deque[TableConfig], w
     world.engine.close()  # its connection is among those that the lanes share
     with ExitStack() as stack:
         worlds = [stack.enter_context(open_world(work.lanes.config)) for _ in range(work.lanes.count)]
-        for one in worlds:
-            one.session = session
-        lanes = [partial(_work_lane, one, session, waiting, work) for one in worlds]
+        for own_world in worlds:
+            own_world.session = session
+        lanes = [partial(_work_lane, lane_world, session, waiting, work) for lane_world in worlds]
         run_lanes(lanes, partial(cancel_jobs, session.spark))
 
 
@@ -206,7 +208,7 @@ def _check_tables(world: World, tables: Sequence[TableConfig]) -> tuple[dict[str
             expected_rows += world.expect_rows(table)
         except ReconcileError as error:
             ended = tables[number:] if _fails_itself(world, error) else (table,)
-            failed.update({one.name: describe_failure_result(one.name, error) for one in ended})
+            failed.update({table.name: describe_failure_result(table.name, error) for table in ended})
             if len(ended) > 1:
                 break
     return failed, expected_rows
@@ -228,9 +230,9 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
     begun, sent_before = world.clock.monotonic_seconds(), len(world.engine.sent)
     own = set_deadline(table.name, table.time_limit, begun)
     limit = TimeLimit(table.name, find_first_deadline(own, work.until))
-    one, result, ending = _try(world, session, table, work, limit)
+    table_run, result, ending = _try(world, session, table, work, limit)
     for attempt in count(1):
-        wait_seconds = None if isinstance(ending, STOPS) else _reckon_wait(work, one, result, attempt)
+        wait_seconds = None if isinstance(ending, STOPS) else _reckon_wait(work, table_run, result, attempt)
         if wait_seconds is None or has_lost_java(session):
             break
         why = "" if result.error is None else result.error.message
@@ -244,23 +246,28 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
             break
         work.folder.clear_table(table.name)
         earlier = result
-        one, result, ending = _try(world, session, table, work, limit)
+        table_run, result, ending = _try(world, session, table, work, limit)
         result = add_earlier(result, earlier)
-    if work.writes and one is not None and not isinstance(ending, STOPS) and not has_lost_java(session):
-        result, ending = _sync_catalog(one, result, ending)
+    if work.writes and table_run is not None and not isinstance(ending, STOPS) and not has_lost_java(session):
+        result, ending = _sync_catalog(table_run, result, ending)
     with STOP.hold():  # what was done is told, whenever the signal comes
         seconds = world.clock.monotonic_seconds() - begun
-        _end(work, result if one is None else _add_cost(one, result, sent_before, seconds, can_ask_java=ending is None))
+        _end(
+            work,
+            result
+            if table_run is None
+            else _add_cost(table_run, result, sent_before, seconds, can_ask_java=ending is None),
+        )
     if isinstance(ending, STOPS):
         raise ending
 
 
 def _sync_catalog(
-    one: TableRun, result: TableResult, ending: BaseException | None
+    table_run: TableRun, result: TableResult, ending: BaseException | None
 ) -> tuple[TableResult, BaseException | None]:
     """The result with what became of the catalog. A stop while it is brought up to date takes nothing from the result."""
     try:
-        return add_sync_outcome(result, one.edges.sync_catalog()), ending
+        return add_sync_outcome(result, table_run.edges.sync_catalog()), ending
     except STOPS as stop:
         error = describe_stop(
             stop, "while the catalog was brought up to date, after the work was done", what="the run was "
@@ -272,12 +279,13 @@ def _try(
     world: World, session: Session, table: TableConfig, work: Work, limit: TimeLimit
 ) -> tuple[TableRun | None, TableResult, BaseException | None]:
     """Do the work once: its result, and what ended it where that was no error of its own."""
-    one: TableRun | None = None
+    table_run: TableRun | None = None
     ending: BaseException | None = None
     try:
         with name_table(table.name), _limit_work(world, session, limit) as bound_edges:
-            one = TableRun(table, bound_edges(world.edges(table)), work.folder, work.store, session, limit)
-            result = work.act(one)
+            edges = bound_edges(world.edges(table))
+            table_run = TableRun(table, edges, work.folder, work.store, session, work.source_at, limit)
+            result = work.act(table_run)
     except STOPS as stop:
         ending, result = stop, describe_failure_result(table.name, stop)
     except LandedError as landed:
@@ -287,13 +295,13 @@ def _try(
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
         ending = _ending(session, error, limit)
         result = describe_failure_result(table.name, ending or error)
-    return one, _told_as_late(session, result, limit), ending
+    return table_run, _told_as_late(session, result, limit), ending
 
 
-def _reckon_wait(work: Work, one: TableRun | None, result: TableResult, attempt: int) -> float | None:
+def _reckon_wait(work: Work, table_run: TableRun | None, result: TableResult, attempt: int) -> float | None:
     """How long to wait before the table is begun again; None where it is not: nothing of ours is written twice or untold."""
     is_open = result.error is not None and result.outcome is Outcome.UNVERIFIED and not result.corrections.instants
-    if one is None or not is_open or result.error is None or STOP.signal or one.limit.is_asked:
+    if table_run is None or not is_open or result.error is None or STOP.signal or table_run.limit.is_asked:
         return None
     return reckon_table_wait(result.error.type, result.error.message, attempt, work.lanes.config.run.retries)
 
@@ -313,7 +321,7 @@ def add_earlier(result: TableResult, earlier: TableResult) -> TableResult:
             created=before.created or pull.created,
         )
     notes = tuple(
-        dict.fromkeys((*(one for one in earlier.notes if one.startswith("begun again")), ended, *result.notes))
+        dict.fromkeys((*(note for note in earlier.notes if note.startswith("begun again")), ended, *result.notes))
     )
     return replace(result, pull=pull or before, notes=tuple(note for note in notes if note))
 
@@ -326,9 +334,9 @@ def _limit_work(world: World, session: Session, limit: TimeLimit) -> Iterator[Ca
         return
 
     def cancel() -> None:
-        for one in (cancel_own_jobs, partial(world.engine.close, at_once=True)):
+        for step in (cancel_own_jobs, partial(world.engine.close, at_once=True)):
             with suppress(Exception):  # Java or the database may be gone, and then nobody waits for them
-                one()
+                step()
 
     try:
         with tag_jobs(session.spark) as cancel_own_jobs, limit.watch(world.clock, cancel):
@@ -349,13 +357,13 @@ def _told_as_late(session: Session, result: TableResult, limit: TimeLimit) -> Ta
 
 
 def _add_cost(
-    one: TableRun, result: TableResult, sent_before: int, seconds: float, *, can_ask_java: bool
+    table_run: TableRun, result: TableResult, sent_before: int, seconds: float, *, can_ask_java: bool
 ) -> TableResult:
-    statements = one.edges.source.list_statements()
-    can_count = can_ask_java and not has_lost_java(one.session)
-    lake = one.edges.lake.count_files() if can_count else FilesRead(0, is_all=False)
-    started, own = one.session.start_seconds, len(statements) - sent_before
-    cost = sum_cost(result, one.edges, lake, seconds=seconds, session_seconds=started, statements=own)
+    statements = table_run.edges.source.list_statements()
+    can_count = can_ask_java and not has_lost_java(table_run.session)
+    lake = table_run.edges.lake.count_files() if can_count else FilesRead(0, is_all=False)
+    started, own = table_run.session.start_seconds, len(statements) - sent_before
+    cost = sum_cost(result, table_run.edges, lake, seconds=seconds, session_seconds=started, statements=own)
     sql = {f"sql_{number + 1}": text for number, text in enumerate(statements[sent_before:])}
     return replace(result, cost=cost, provenance={**result.provenance, **sql})
 
@@ -396,9 +404,9 @@ def sum_cost(
     )
 
 
-def describe_part_failure(one: TableRun, error: ReconcileError) -> TableResult:
+def describe_part_failure(table_run: TableRun, error: ReconcileError) -> TableResult:
     """As `describe_failure_result`, for an error that ended a part of a table's work. What is behind it is told: a stop, say."""
-    return describe_failure_result(one.table.name, _ending(one.session, error, one.limit) or error)
+    return describe_failure_result(table_run.table.name, _ending(table_run.session, error, table_run.limit) or error)
 
 
 def describe_failure_result(name: str, error: BaseException) -> TableResult:

@@ -71,8 +71,8 @@ class TimeLimit(Wish):
         if self._deadline is None:
             yield
             return
-        done, left = threading.Event(), self._deadline.left_seconds(clock.monotonic_seconds())
-        thread = threading.Thread(target=self._end, args=(left, done, cancel), name="time limit", daemon=True)
+        done, seconds_left = threading.Event(), self._deadline.left_seconds(clock.monotonic_seconds())
+        thread = threading.Thread(target=self._end, args=(seconds_left, done, cancel), name="time limit", daemon=True)
         thread.start()
         try:
             yield

@@ -62,9 +62,9 @@ def run_undo(call: Call, run_id: str) -> Finished:
     tables = store.result(run_id)["tables"] if run_id in store.folder_ids() else ()
     instants = {table["name"]: table["corrections"]["instants"] for table in tables}
 
-    def take_back(one: TableRun) -> TableResult:
-        job = build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before)
-        return undo(job, run_id, one.edges, instants=instants.get(one.table.name, ()))
+    def take_back(table_run: TableRun) -> TableResult:
+        job = build_job(table_run.table, table_run.folder.run_id, audit_head=table_run.folder.head_before)
+        return undo(job, run_id, table_run.edges, instants=instants.get(table_run.table.name, ()))
 
     again = replace(call.drop_limits(), options=(run_id,))
     return perform("undo", again, take_back, settle=select_run_results)
@@ -75,12 +75,12 @@ def select_run_results(results: Mapping[str, TableResult]) -> Mapping[str, Table
 
     A killed run may have written any table, so each is asked: one in which it made no commit says nothing of the others.
     """
-    other = {name for name, one in results.items() if one.error and one.error.type == UnknownRunError.__name__}
-    left = {name: one for name, one in results.items() if name not in other}
-    if not left or not other:
+    other = {name for name, result in results.items() if result.error and result.error.type == UnknownRunError.__name__}
+    rest = {name: result for name, result in results.items() if name not in other}
+    if not rest or not other:
         return results
     note = f"no commit of this run in {len(other)} of the {len(results)} tables that were asked"
-    return {name: replace(one, notes=(*one.notes, note)) for name, one in left.items()}
+    return {name: replace(result, notes=(*result.notes, note)) for name, result in rest.items()}
 
 
 Document = Mapping[str, object]
@@ -99,9 +99,12 @@ def run_set_state(call: Call, value: str | None) -> Finished:
     command = "state reset" if value is None else "state set"
     by = find_actor(os.environ).name
 
-    def set_one(one: TableRun) -> TableResult:
+    def set_one(table_run: TableRun) -> TableResult:
         return set_state(
-            build_job(one.table, one.folder.run_id, audit_head=one.folder.head_before), one.edges, value, by=by
+            build_job(table_run.table, table_run.folder.run_id, audit_head=table_run.folder.head_before),
+            table_run.edges,
+            value,
+            by=by,
         )
 
     return perform(command, call.drop_limits(), set_one)

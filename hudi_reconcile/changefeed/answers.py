@@ -29,13 +29,13 @@ def answer(kind: QueryType, log: DataFrame, instants: Sequence[str] = (), *, is_
 
     Raises UsageError where a key is in the log more than once at a time: upsert and min-delta have no one row for it.
     """
-    found = _answer(kind, log)
-    if "broken_at" in found.columns:
-        found = found.localCheckpoint()
-        _refuse_broken(found, instants)
+    changes = _answer(kind, log)
+    if "broken_at" in changes.columns:
+        changes = changes.localCheckpoint()
+        _refuse_broken(changes, instants)
     elif not is_kept:
-        found = found.localCheckpoint()
-    return found.select(*COLUMNS)
+        changes = changes.localCheckpoint()
+    return changes.select(*COLUMNS)
 
 
 def _answer(kind: QueryType, log: DataFrame) -> DataFrame:
@@ -50,9 +50,9 @@ def _answer(kind: QueryType, log: DataFrame) -> DataFrame:
             return _net(log)
 
 
-def require_one_row_each(found: DataFrame, instants: Sequence[str] = (), *, few: bool = False) -> DataFrame:
+def require_one_row_each(changes: DataFrame, instants: Sequence[str] = (), *, few: bool = False) -> DataFrame:
     """Rows of an answer to `upsert` that were read as such, materialised. Raises UsageError for a key that has several."""
-    rows = found.localCheckpoint(eager=True)
+    rows = changes.localCheckpoint(eager=True)
     looked = rows.coalesce(1) if few else rows
     keys = looked.agg(F.count(F.lit(1)), F.countDistinct("key")).head()
     if keys is not None and keys[0] != keys[1]:
@@ -78,9 +78,11 @@ def _chain_changes(log: DataFrame) -> DataFrame:
 
 def _last(log: DataFrame) -> DataFrame:
     newest = F.max_by("after", "place").alias("after")
-    found = _chain_changes(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken_at").alias("broken_at"))
+    changes = (
+        _chain_changes(log).groupBy("key").agg(F.max("n").alias("n"), newest, F.max("broken_at").alias("broken_at"))
+    )
     # A broken chain stays in, so that it is seen.
-    return found.where(F.col("after").isNotNull() | F.col("broken_at").isNotNull()).withColumns(
+    return changes.where(F.col("after").isNotNull() | F.col("broken_at").isNotNull()).withColumns(
         {"op": F.lit(UPSERT), "before": F.lit(None).cast(log.schema["before"].dataType)}
     )
 
@@ -105,11 +107,11 @@ def _net(log: DataFrame) -> DataFrame:
     return folded.where(~nothing | F.col("broken_at").isNotNull()).withColumn("op", op)
 
 
-def _refuse_broken(found: DataFrame, instants: Sequence[str]) -> None:
-    at = found.agg(F.max("broken_at")).head()
+def _refuse_broken(changes: DataFrame, instants: Sequence[str]) -> None:
+    at = changes.agg(F.max("broken_at")).head()
     if at is None or at[0] is None:
         return
-    keys_broken = found.where("broken_at is not null").select("key").distinct().count()
+    keys_broken = changes.where("broken_at is not null").select("key").distinct().count()
     after = f"--from {instants[at[0]]} begins after them; " if instants else ""
     keys, whose = ("key", "no one row is its own") if keys_broken == 1 else ("keys", "no one row is theirs")
     raise UsageError(

@@ -61,7 +61,7 @@ def _event_fields(
     shown: Mapping[str, SparkColumn], masked: Sequence[SparkColumn], envelope: Envelope
 ) -> list[SparkColumn]:
     """An event in Debezium's envelope. Both times are when the commit completed, so that a repeated delivery is the same text."""
-    told = {
+    constants = {
         "version": envelope.version,
         "connector": "hudi-reconcile",
         "name": envelope.table,
@@ -71,7 +71,7 @@ def _event_fields(
     }
     origin = [F.expr(f"correction.{name} as {name}") for name in ("run_id", "plan_id", "kind")]
     source = F.struct(
-        *[F.lit(value).alias(name) for name, value in told.items()],
+        *[F.lit(value).alias(name) for name, value in constants.items()],
         F.expr(_COMPLETED_MILLIS),
         F.col("instant"),
         shown["key"],
@@ -134,10 +134,10 @@ EXACT_TIMES = {
 }
 
 
-def is_same_row(left: SparkColumn, right: SparkColumn, image: StructType) -> SparkColumn:
+def is_same_row(row: SparkColumn, other: SparkColumn, image: StructType) -> SparkColumn:
     """True where two structs hold the same row, but for the tool's own read sequence. Neither may be NULL."""
     pairs = [
-        _comparable(left[field.name], field.dataType).eqNullSafe(_comparable(right[field.name], field.dataType))
+        _comparable(row[field.name], field.dataType).eqNullSafe(_comparable(other[field.name], field.dataType))
         for field in image.fields
         if field.name != READ_SEQ
     ]

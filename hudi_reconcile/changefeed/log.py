@@ -91,14 +91,14 @@ def _order_copies(side: str, other: str, image: StructType) -> SparkColumn:
     return F.array_sort(flagged, _compare_copies)
 
 
-def _compare_copies(left: SparkColumn, right: SparkColumn) -> SparkColumn:
-    a, b = (F.struct(one.rank, one.partition, one.version) for one in (left, right))
+def _compare_copies(left_copy: SparkColumn, right: SparkColumn) -> SparkColumn:
+    a, b = (F.struct(copy.rank, copy.partition, copy.version) for copy in (left_copy, right))
     return F.when(a < b, -1).when(a > b, 1).otherwise(0)
 
 
-def _same(left: str, right: str, image: StructType) -> SparkColumn:
-    both = F.col(left).isNotNull() & F.col(right).isNotNull()
-    return F.when(both, is_same_row(F.col(left), F.col(right), image))
+def _same(left_name: str, right: str, image: StructType) -> SparkColumn:
+    both = F.col(left_name).isNotNull() & F.col(right).isNotNull()
+    return F.when(both, is_same_row(F.col(left_name), F.col(right), image))
 
 
 _OPS = ("i", "u", "d")
@@ -128,12 +128,12 @@ def _group_by_key(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     before, after = F.col("before"), F.col("after")
     op = F.when(before.isNull(), "i").when(after.isNull(), "d").otherwise("u")
     chain = Window.partitionBy("key").orderBy("n")
-    left = F.lag("after").over(chain)
+    previous_image = F.lag("after").over(chain)
     same = F.when(
-        left.isNotNull() & before.isNotNull(),
-        is_same_row(left, before, require_struct(changes.schema["after"].dataType)),
+        previous_image.isNotNull() & before.isNotNull(),
+        is_same_row(previous_image, before, require_struct(changes.schema["after"].dataType)),
     )
-    follows = (F.row_number().over(chain) == 1) | F.coalesce(same, left.isNull() & before.isNull())
+    follows = (F.row_number().over(chain) == 1) | F.coalesce(same, previous_image.isNull() & before.isNull())
     return by_key.withColumns({"op": op, "follows": follows})
 
 
@@ -145,7 +145,7 @@ def _is_whole(log: DataFrame, commits: Sequence[LoggedCommit]) -> bool:
         & (F.col("after_rows") == F.col("u_rows") + F.col("i_rows"))
     )
     sums = [F.sum(f"{op}_rows") for op in _OPS]
-    found = log.groupBy("n").agg(F.min(sound.cast("int")), *sums).collect()
-    counted = {one.n: (one.inserted_rows, one.updated_rows, one.deleted_rows) for one in commits}
-    told = {row[0]: tuple(row[2:]) for row in found}
-    return all(row[1] for row in found) and told == {n: counts for n, counts in counted.items() if any(counts)}
+    rows = log.groupBy("n").agg(F.min(sound.cast("int")), *sums).collect()
+    counted = {commit.n: (commit.inserted_rows, commit.updated_rows, commit.deleted_rows) for commit in commits}
+    log_counts = {row[0]: tuple(row[2:]) for row in rows}
+    return all(row[1] for row in rows) and log_counts == {n: counts for n, counts in counted.items() if any(counts)}

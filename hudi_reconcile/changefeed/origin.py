@@ -29,15 +29,15 @@ def add_origin(
     """The answer with `n`, `instant` (completion time) and `correction` (struct `run_id`, `plan_id`, `kind`, or NULL)."""
     # One literal: no job and no join.
     known = F.array(*[_struct(commit) for commit in commits])[F.col("n")] if commits else F.lit(None).cast(_COMMIT)
-    found = answer.withColumn("known", known).select("*", "known.*").drop("known")
+    changes = answer.withColumn("known", known).select("*", "known.*").drop("known")
     if kinds is None:
-        found = found.withColumn("kind", F.col("commit_kind"))
+        changes = changes.withColumn("kind", F.col("commit_kind"))
     else:
-        found = found.withColumn("parts", spell_key_parts(answer)).join(kinds, ["sweep", "parts"], "left")
-        found = found.withColumn("kind", F.coalesce("commit_kind", "found_kind"))
+        changes = changes.withColumn("parts", spell_key_parts(answer)).join(kinds, ["sweep", "parts"], "left")
+        changes = changes.withColumn("kind", F.coalesce("commit_kind", "found_kind"))
     correction = F.when(F.col("run_id").isNotNull(), F.struct("run_id", "plan_id", "kind"))
-    found = found.withColumn("correction", correction)
-    return (found.where("correction is not null") if corrections_only else found).select("n", *COLUMNS)
+    changes = changes.withColumn("correction", correction)
+    return (changes.where("correction is not null") if corrections_only else changes).select("n", *COLUMNS)
 
 
 def load_kinds(spark: SparkSession, findings: Mapping[str, str], key: Sequence[str]) -> DataFrame | None:
@@ -72,13 +72,13 @@ def spell_key_parts(answer: DataFrame) -> Column:
 
 
 def _struct(commit: Commit) -> Column:
-    found = read_correction_origin(commit.labels)
-    told = (None, None, None, None) if found is None else _list_words(found)
-    return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *told)]).cast(_COMMIT)
+    origin = read_correction_origin(commit.labels)
+    words = (None, None, None, None) if origin is None else _list_words(origin)
+    return F.struct(*[F.lit(value).cast("string") for value in (commit.instant.completed, *words)]).cast(_COMMIT)
 
 
-def _list_words(found: CorrectionOrigin) -> tuple[str | None, ...]:
-    return found.run_id, found.plan_id, found.sweep, found.kind
+def _list_words(origin: CorrectionOrigin) -> tuple[str | None, ...]:
+    return origin.run_id, origin.plan_id, origin.sweep, origin.kind
 
 
 _FINDING = "key map<string,string>, lake struct<values:map<string,string>>"
@@ -105,8 +105,8 @@ def audit_against_findings(
     `key` is the record key under the source's names, `columns` lake column by source column: those that may be compared,
     masked ones left out. A doubled key has several rows before it: it must be named, and is not compared further.
     """
-    found = _read_findings(changes, folder, key)
-    rows = changes.withColumn("parts", spell_key_parts(changes)).join(found, "parts", "left")
+    findings = _read_findings(changes, folder, key)
+    rows = changes.withColumn("parts", spell_key_parts(changes)).join(findings, "parts", "left")
     was_there = F.col("before").isNotNull()
     differs = (
         (was_there != F.col("is_there"))
@@ -144,7 +144,7 @@ def _any_differs(changes: DataFrame, columns: Mapping[str, str]) -> SparkColumn:
         (source, lake) for source, lake in columns.items() if types[lake].typeName() not in ("array", "map", "struct")
     ]
     differing = [_differs(source, F.col("before")[lake], types[lake]) for source, lake in comparable]
-    return reduce(lambda one, other: one | other, differing, F.lit(False))
+    return reduce(lambda condition, other: condition | other, differing, F.lit(False))
 
 
 def _differs(source: str, value: SparkColumn, kind: DataType) -> SparkColumn:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,23 +20,35 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
+from hudi_reconcile.core.changes.consumers import TargetMark
 from hudi_reconcile.core.errors import UnverifiedError, UsageError
 from hudi_reconcile.core.source.connection import NO_CLEAR_TEXT, Transport, is_loopback, read_transport
 from hudi_reconcile.databases.postgres import dialect
 
+Connection = psycopg.Connection[tuple[Any, ...]]
 Cursor = psycopg.Cursor[tuple[Any, ...]]
 Row = tuple[str, Sequence[str | None]]  # op, and the values as text
 _COLUMNS = """
 select a.attname, format_type(coalesce(nullif(t.typbasetype, 0), a.atttypid), -1),
-       format_type(a.atttypid, a.atttypmod), a.attnotnull
+       format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attnum::int
   from pg_attribute a join pg_type t on t.oid = a.atttypid
  where a.attrelid = %s and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum"""
 _TABLE = """
-select c.oid, n.nspname::text, c.relname::text
+select c.oid, n.nspname::text, c.relname::text, c.relpersistence::text
   from unnest(%s::text[]) with ordinality hr_n(name, place)
   join pg_class c on c.oid = to_regclass(hr_n.name)
   join pg_namespace n on n.oid = c.relnamespace order by hr_n.place limit 1"""
+_MARK = """
+select (select oid from pg_database where datname = current_database())::text || '/' || %s::text,
+       txid_snapshot_xmax(txid_current_snapshot()), pg_is_in_recovery()"""
+# The timeline that is written to: the control file has a promotion's only after the next checkpoint.
+_LINEAGE = """
+select s.system_identifier::text, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int
+  from pg_control_system() s"""
+# No such function, no right to it, or a service that does not have what it asks for.
+_UNTOLD = ("42883", "42501", "0A000", "55000")
 _LOCK_TIMEOUT = "select set_config('lock_timeout', %s, true) where current_setting('lock_timeout') = '0'"
+_DURABLE = "select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'"
 _PASSWORDS = ("password", "sslpassword")
 # Types of a target that take text of a lake's type without a word and keep less of it.
 _DAYS_AND_TIMES = ("date", "time without time zone", "time with time zone")
@@ -48,16 +61,19 @@ _LOSING: Mapping[str, tuple[str, ...]] = {
     "bigint": ("real", "double precision"),
     "decimal": ("real", "double precision"),
 }
-_LOSING_ALWAYS = ("name", '"char"')
+_LOSING_ALWAYS = ("name", '"char"', "money")
+# Two keys of text would be one row of these.
+_NO_TEXT_KEYS = ("character", "citext", "smallint", "integer", "bigint")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
-    """A column's type as SQL: without length or precision, which a cast obeys by cutting, and in full."""
+    """A column's type as SQL: without length or precision, which a cast obeys by cutting, and in full; and its number."""
 
     type: str
     full_type: str
     is_not_null: bool = False
+    number: int = 0
 
 
 class TargetError(UnverifiedError):
@@ -79,6 +95,18 @@ class PostgresTarget:
     lock_seconds: float = 300.0
 
     @property
+    def place(self) -> str:
+        """Which table of which database, without user and options, as a consumer's position keeps it."""
+        address, _, query = self._uri().partition(":")[2].partition("?")
+        given = dict(parse_qsl(query))
+        host, slash, database = address.removeprefix("//").rpartition("@")[2].partition("/")
+        host += ":5432" if host and ":" not in host.rpartition("]")[2] else ""
+        more = "".join(
+            f" {name} {given[name]}" for name in ("host", "hostaddr", "port", "dbname", "service") if name in given
+        )
+        return f"{host}{slash}{database}{more} table {self.table}"
+
+    @property
     def transport(self) -> Transport:
         """How the server is verified. Raises UsageError where it would not be, and nobody said so."""
         return read_transport(
@@ -93,34 +121,74 @@ class PostgresTarget:
 
         Raises UsageError where the table does not fit or would not hold a value as it is, TargetError where the database refuses.
         """
+        with self._connect() as (connection, schemas):
+            connection.execute(_LOCK_TIMEOUT, [f"{math.ceil(self.lock_seconds * 1000)}ms"])
+            connection.execute("set local time zone 'UTC'")
+            connection.execute("set local row_security = off")  # a policy that hides rows is an error then
+            connection.execute(_DURABLE)  # the position moves on: what was committed must outlive a crash
+            connection.execute("set constraints all deferred")  # rows may exchange unique values
+            with connection.cursor() as cursor:
+                _, name, target = self._describe_table(cursor, schemas)
+                check_columns(self.table, target, columns, key)
+                count = _copy_rows(cursor, rows, len(columns))
+                self._check_held(cursor, target, list(columns))
+                self._write(cursor, build_statements(name, target, list(columns), key), key)
+                self._check_written(cursor, name, target, list(columns), key)
+            connection.execute("set constraints all immediate")  # else the commit itself would fail
+            return count
+
+    def read_mark(self, columns: Collection[str]) -> TargetMark:
+        """Which table it is now, how far its server has come, and which of the lake's columns it has. Raises as `apply` does."""
+        with self._connect() as (connection, schemas), connection.cursor() as cursor:
+            oid, _, target = self._describe_table(cursor, schemas)
+            table, transaction, is_replica = cursor.execute(_MARK, [oid]).fetchone() or ("", 0, False)
+            if is_replica:
+                raise TargetError(
+                    f"target {self.table}: the server is a read-only replica now",
+                    fix="let --into name the primary, or add ?target_session_attrs=read-write, then run the same command again",
+                )
+            server, timeline = self._read_lineage(connection)
+        numbers = {name: column.number for name, column in target.items()}
+        left_out = tuple(name for name in columns if name not in target)
+        return TargetMark(
+            table=table, transaction=transaction, columns=numbers, left_out=left_out, server=server, timeline=timeline
+        )
+
+    def _read_lineage(self, connection: Connection) -> tuple[str, int]:
+        """The server's identifier and timeline; "" and 0 where it does not tell them."""
+        try:
+            with connection.transaction():
+                row = connection.execute(_LINEAGE).fetchone()
+        except psycopg.DatabaseError as error:
+            if error.sqlstate not in _UNTOLD:
+                raise
+            row = None
+        return ("", 0) if row is None else (row[0], row[1])
+
+    @contextmanager
+    def _connect(self) -> Iterator[tuple[Connection, Sequence[str]]]:
+        """A transaction there, with the schemas of its role. Raises TargetError for what the database refuses in it."""
         transport = self.transport
         guard = {"require_auth": NO_CLEAR_TEXT} if transport.is_exposed else {}
         try:
             conninfo = make_conninfo(self._uri(), **transport.parameters, **guard)
             with psycopg.connect(conninfo, application_name="hudi-reconcile", client_encoding="UTF8") as connection:
-                schemas = self._own_schemas(connection)
-                connection.execute(_LOCK_TIMEOUT, [f"{math.ceil(self.lock_seconds * 1000)}ms"])
-                connection.execute("set local time zone 'UTC'")
-                connection.execute("set constraints all deferred")  # rows may exchange unique values
-                with connection.cursor() as cursor:
-                    name, target = self._describe_table(cursor, schemas)
-                    check_columns(self.table, target, columns, key)
-                    count = _copy_rows(cursor, rows, len(columns))
-                    self._check_held(cursor, target, list(columns))
-                    for statement in build_statements(name, target, list(columns), key):
-                        cursor.execute(statement)
-                connection.execute("set constraints all immediate")  # else the commit itself would fail
-                return count
-        except psycopg.errors.InvalidColumnReference as error:
-            raise UsageError(
-                f"target {self.table} has no unique constraint on {', '.join(key)}, by which rows are replaced",
-                fix=f"alter table {self.table} add primary key ({', '.join(key)})",
-            ) from error
+                yield connection, self._own_schemas(connection)
         except psycopg.Error as error:
             # The server's own text may hold values of rows.
             raise TargetError(
                 f"target {self.table}: the database refused ({type(error).__name__}, SQLSTATE {error.sqlstate})",
                 fix=f"{suggest_fix(error.sqlstate, is_verified=transport.is_verified)}, then run the same command again",
+            ) from error
+
+    def _write(self, cursor: Cursor, statements: Sequence[sql.Composed], key: Sequence[str]) -> None:
+        try:
+            for statement in statements:
+                cursor.execute(statement)
+        except psycopg.errors.InvalidColumnReference as error:
+            raise UsageError(
+                f"target {self.table} has no unique constraint on {', '.join(key)}, by which rows are replaced",
+                fix=f"alter table {self.table} add primary key ({', '.join(key)})",
             ) from error
 
     def _uri(self) -> str:
@@ -132,45 +200,69 @@ class PostgresTarget:
             raise UsageError("--into holds a password", fix="leave it out and set PGPASSWORD, or use ~/.pgpass")
         return f"{scheme.partition('+')[0]}:{rest}"
 
-    def _own_schemas(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Sequence[str]:
+    def _own_schemas(self, connection: Connection) -> Sequence[str]:
         """Where the role finds names without a schema; from here on it finds none but PostgreSQL's own.
 
         A function or an operator that somebody planted on its path would run with its rights (CVE-2018-1058). What asks for the
         path names its function's schema, and uses no operator.
         """
-        found = connection.execute("select pg_catalog.current_schemas(true)").fetchone() or ((),)
-        connection.execute("set local search_path = pg_catalog")
-        return tuple(map(str, found[0]))
+        row = connection.execute("select pg_catalog.current_schemas(true)").fetchone() or ((),)
+        connection.execute("set local search_path = pg_catalog, pg_temp")
+        return tuple(map(str, row[0]))
 
     def _describe_table(
         self, cursor: Cursor, schemas: Sequence[str]
-    ) -> tuple[sql.Identifier, Mapping[str, TargetColumn]]:
-        """The table's name, quoted by us, and its columns."""
+    ) -> tuple[int, sql.Identifier, Mapping[str, TargetColumn]]:
+        """The table's number, its name, quoted by us, and its columns."""
         is_bare = dialect.is_bare(self.table)
         names = [f"{dialect.quote(schema)}.{self.table}" for schema in schemas] if is_bare else [self.table]
-        found = cursor.execute(_TABLE, [names]).fetchone()
-        if found is None:
+        table = cursor.execute(_TABLE, [names]).fetchone()
+        if table is None:
             raise UsageError(
                 f"--into-table {self.table}: there is no such table", fix="create it, with the lake's key as its key"
             )
-        columns = {row[0]: TargetColumn(*row[1:]) for row in cursor.execute(_COLUMNS, [found[0]])}
-        return sql.Identifier(found[1], found[2]), columns
+        if table[3] == "u":
+            raise UsageError(
+                f"target {self.table} is UNLOGGED: a crash of its server empties it, and nothing would be delivered again",
+                fix=f"alter table {self.table} set logged",
+            )
+        columns = {row[0]: TargetColumn(*row[1:]) for row in cursor.execute(_COLUMNS, [table[0]])}
+        return table[0], sql.Identifier(table[1], table[2]), columns
 
     def _check_held(self, cursor: Cursor, target: Mapping[str, TargetColumn], columns: Sequence[str]) -> None:
         """Raises UsageError for values that the target's columns would cut or round."""
         narrow = {name: column for name, column in target.items() if column.full_type != column.type}
         if not narrow:
             return
-        found = cursor.execute(cut_values(narrow, columns)).fetchone() or ()
+        counts = cursor.execute(cut_values(narrow, columns)).fetchone() or ()
         cut = [
             f"{name} {column.full_type} in {count} rows"
-            for (name, column), count in zip(narrow.items(), found, strict=True)
+            for (name, column), count in zip(narrow.items(), counts, strict=True)
             if count
         ]
         if cut:
             raise UsageError(
                 f"target {self.table} would not hold values of the lake as they are: {', '.join(cut)}; nothing was written",
                 fix=f"alter table {self.table} alter column ... type ..., as wide as the lake's",
+            )
+
+    def _check_written(
+        self,
+        cursor: Cursor,
+        name: sql.Identifier,
+        target: Mapping[str, TargetColumn],
+        columns: Sequence[str],
+        key: Sequence[str],
+    ) -> None:
+        """Raises TargetError where a trigger or a rule of the target kept a row from being written or deleted."""
+        written = cursor.rowcount
+        counts = cursor.execute(count_unwritten(name, target, columns, key)).fetchone() or (0, 0)
+        has_values = len(target) > len(key)  # a row of nothing but its key is left as it is
+        if counts[1] or (has_values and written != counts[0]):
+            raise TargetError(
+                f"target {self.table}: a trigger or rule of it kept {counts[1]} deletes and {counts[0] - written} upserts from "
+                "being made; nothing was written",
+                fix="remove it, or feed another table",
             )
 
 
@@ -182,7 +274,7 @@ def _read_address(uri: str) -> tuple[str, dict[str, str]]:
         raise UsageError(
             "--into is not a URL that libpq reads", fix="--into postgresql://user@host/database"
         ) from error
-    known = {one.keyword.decode(): one.val.decode() for one in Conninfo.get_defaults() if one.val}
+    known = {option.keyword.decode(): option.val.decode() for option in Conninfo.get_defaults() if option.val}
     named = ",".join(given.get(name, known.get(name, "")) for name in ("host", "hostaddr"))
     hosts = [host for host in named.split(",") if host[:1] not in "/@"]
     hosts += [f"service {given['service']}"] if given.get("service") else []  # its file may name any host
@@ -197,6 +289,7 @@ def suggest_fix(sqlstate: str | None, *, is_verified: bool = False) -> str:
     states = {
         "23502": "let the column be NULL (alter column ... drop not null), as the lake does",
         "23514": "drop the check: the lake need not keep it",
+        "42501": "grant the writer the right; where a row-level policy holds for it: alter role ... bypassrls",
         "55P03": "find the session that holds a lock on it (pg_stat_activity, pg_locks) and let it end",
         **dict.fromkeys(
             ("42P01", "42883", "42704"),
@@ -237,7 +330,7 @@ def build_statements(
     nullable = [value[name] for name in key if not types[name].is_not_null]
     if nullable:
         # No index serves these, and no unique constraint sees that two NULLs are one key: such rows are written anew.
-        null = sql.SQL(" or ").join(sql.SQL("{} is null").format(one) for one in nullable)
+        null = sql.SQL(" or ").join(sql.SQL("{} is null").format(column) for column in nullable)
         same = _equal(key, value, sql.SQL("t.{} is not distinct from {}"))
         deletes.append(sql.SQL("delete from {} t using _hr_changes s where ({}) and {}").format(target, null, same))
     others = [name for name in types if name not in key]
@@ -254,12 +347,28 @@ def build_statements(
     return [*deletes, insert]
 
 
+def count_unwritten(
+    target: sql.Identifier, types: Mapping[str, TargetColumn], columns: Sequence[str], key: Sequence[str]
+) -> sql.Composed:
+    """How many rows were to be written, and how many of those to be deleted are still there. Pure."""
+    same = _equal(key, _values(types, columns), sql.SQL("t.{} = {}"))
+    return sql.SQL(
+        "select (select count(*) from _hr_changes where op <> 'd'),"
+        " (select count(*) from {} t, _hr_changes s where s.op = 'd' and {})"
+    ).format(target, same)
+
+
 def check_columns(
     table: str, target: Mapping[str, TargetColumn], columns: Mapping[str, str], key: Sequence[str]
 ) -> None:
     """Raises UsageError for a target without a column of the key, with one that the lake lacks, or of a type that keeps less."""
     faults = [f"{name} is not in the lake" for name in target if name not in columns]
     faults += [f"{name}, of the key, is missing" for name in key if name not in target]
+    faults += [
+        f"{name}, of the key, is text in the lake, and {target[name].full_type} takes different texts for one"
+        for name in key
+        if name in target and columns.get(name) == "string" and target[name].type in _NO_TEXT_KEYS
+    ]
     faults += [
         f"{name} is {columns[name]} in the lake, and {column.full_type} does not keep all of it"
         for name, column in target.items()

@@ -66,9 +66,9 @@ def _instants(commits: Sequence[Commit]) -> list[str]:
     return [commit.instant.completed for commit in commits]
 
 
-def add_provenance(found: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:
+def add_provenance(changes: Frame, commits: Sequence[Commit], findings: Findings, *, corrections_only: bool) -> Frame:
     """The answer with `instant` and `correction` of each change."""
-    rows = cast("DataFrame", found)
+    rows = cast("DataFrame", changes)
     kinds = load_kinds(rows.sparkSession, findings.folders, findings.key)
     return Frame(add_origin(rows, commits, kinds, corrections_only=corrections_only))
 
@@ -111,8 +111,8 @@ def print_lines(rows: Frame, masks: Mapping[str, Mask], envelope: Envelope | Non
 
 def count_by_commit(rows: Frame, commits: int) -> tuple[int, ...]:
     """How many changes there are of each of so many commits."""
-    found = {row[0]: row[1] for row in cast("DataFrame", rows).groupBy("n").count().collect()}
-    return tuple(found.get(n, 0) for n in range(commits))
+    counts = {row[0]: row[1] for row in cast("DataFrame", rows).groupBy("n").count().collect()}
+    return tuple(counts.get(n, 0) for n in range(commits))
 
 
 def select_chunk(rows: Frame, chunk: Chunk) -> Frame:
@@ -133,8 +133,8 @@ def print_rows(rows: Frame, columns: Sequence[str]) -> Iterator[tuple[str, Seque
     image = frame.schema["after"].dataType
     row = F.coalesce("after", "before")
     values = [render_json_value(row[name], require_struct(image)[name].dataType).cast("string") for name in columns]
-    for found in frame.select("op", F.array(*values)).toLocalIterator():
-        yield found[0], found[1]
+    for change in frame.select("op", F.array(*values)).toLocalIterator():
+        yield change[0], change[1]
 
 
 def show_frame(rows: Frame) -> DataFrame:

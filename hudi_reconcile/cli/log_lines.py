@@ -66,8 +66,8 @@ def judge_level(text: str, before: str) -> str:
     >>> judge_level("12:00:01 WARN Utils: a", "info"), judge_level("\tat a.B.c(B.java:7)", "error")
     ('warning', 'error')
     """
-    if found := _LOG4J.match(text):
-        return _LEVELS[found[1]]
+    if match := _LOG4J.match(text):
+        return _LEVELS[match[1]]
     if _BEGINS_TRACE.match(text):
         return ERROR
     return before if _CONTINUES.match(text) else INFO

@@ -47,7 +47,9 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
     context.exit()
 
 
-@click.group(cls=Commands, name=PROGRAM, context_settings={"max_content_width": 120})
+@click.group(
+    cls=Commands, name=PROGRAM, context_settings={"max_content_width": 120, "help_option_names": ["-h", "--help"]}
+)
 @click.option(
     "-c",
     "--config",
@@ -115,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing escapes, and every failure has been reported."""
     streams.begin(as_lines=_wants_json(arguments, "--log-format"))
     name_run(None)
-    if _COMPLETION in os.environ or not {"--help", "--version"}.isdisjoint(arguments):
+    if _COMPLETION in os.environ or not {"-h", "--help", "--version"}.isdisjoint(arguments):
         streams.give_stdout_to_help()
     try:
         code = _exit_code(group.main(list(arguments), prog_name=PROGRAM, standalone_mode=False))
@@ -148,9 +150,9 @@ def _report(error: BaseException, arguments: Sequence[str]) -> int:
         return _NOT_DELIVERED
 
 
-def _completion_code(left: SystemExit, arguments: Sequence[str]) -> int:
+def _completion_code(ending: SystemExit, arguments: Sequence[str]) -> int:
     """How click left a completion: 0, or the shell is not one that it knows."""
-    if not left.code:
+    if not ending.code:
         return 0
     asked = os.environ[_COMPLETION]
     legal = " ".join(f"{shell}_source" for shell in ("bash", "zsh", "fish"))
@@ -245,10 +247,10 @@ def build_failure_document(failure: CallFailure, command: str | None) -> dict[st
 
 
 def _foreseen(error: ReconcileError) -> CallFailure:
-    found = replace(_failure(error.outcome, error.type, error.message, error.fix), notes=_notes(error))
+    failure = replace(_failure(error.outcome, error.type, error.message, error.fix), notes=_notes(error))
     if isinstance(error, ConfigError):
-        return replace(found, problems=error.problems, count=len(error.problems) + error.more)
-    return found
+        return replace(failure, problems=error.problems, count=len(error.problems) + error.more)
+    return failure
 
 
 def _failure(outcome: Outcome, kind: str, message: str, fix: str) -> CallFailure:
@@ -260,8 +262,8 @@ def _name_help(error: click.UsageError) -> str:
 
 
 def _interruption(stop: BaseException) -> CallFailure:
-    told = describe_stop(stop, "before the end")
-    failure = _failure(Outcome.UNVERIFIED, told.type, told.message, told.fix)
+    description = describe_stop(stop, "before the end")
+    failure = _failure(Outcome.UNVERIFIED, description.type, description.message, description.fix)
     return replace(failure, exit_code=get_exit_code(stop))
 
 

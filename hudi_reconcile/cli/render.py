@@ -45,7 +45,7 @@ def render_run(run: RunResult, *, report: str = "") -> str:
     return defuse_commands("\n".join(lines))
 
 
-def _table_lines(table: Document, left: LeftView | None) -> Iterator[str]:
+def _table_lines(table: Document, rest: LeftView | None) -> Iterator[str]:
     for why, fix in list_reasons(table):
         yield _field("NOT OK", why)
         if fix:
@@ -56,10 +56,10 @@ def _table_lines(table: Document, left: LeftView | None) -> Iterator[str]:
     yield from _correction_lines(table)
     if word := table.get("approval"):
         yield _field("approved", f"plan {word['plan_id']} of run {word['run_id']}")
-    if left is not None:
-        yield _field("left", left.sentence)
-        if left.command:
-            yield _field("", f"list: {left.command}")
+    if rest is not None:
+        yield _field("left", rest.sentence)
+        if rest.command:
+            yield _field("", f"list: {rest.command}")
     yield from (_field(label, text) for label, text in list_rule_lines(table))
     yield from (_field("note", note) for note in table["notes"])
     yield _field("cost", _cost(table["cost"]))
@@ -100,19 +100,21 @@ def _correction_lines(table: Document) -> Iterator[str]:
     done, guards = table["corrections"], table["guards"]
     planned = done["upserts"] + done["deletes"]
     ends = {end: done.get(end, 0) for end in ("applied", "applied_before", "moved", "superseded", "failed", "held")}
-    told = ", ".join(f"{rows:,} {end.replace('_', ' ')}" for end, rows in ends.items() if rows)
+    counts_text = ", ".join(f"{rows:,} {end.replace('_', ' ')}" for end, rows in ends.items() if rows)
     if table["already_applied"]:
         what = "this plan was applied before" if table["plan_id"] else "taken back before"
         yield _field("corrected", f"{what}; nothing was written")
         if ends["applied_before"] < planned:
-            yield _field("before", f"{told or 'none applied'} of {planned:,}")
+            yield _field("before", f"{counts_text or 'none applied'} of {planned:,}")
         return
     if planned:
         ok = sum(guard["ok"] for guard in guards)
-        held = f"; {ok} of {count_text(len(guards), 'guard')} ok" if guards else ""
-        yield _field("plan", f"{count_text(done['upserts'], 'upsert')}, {count_text(done['deletes'], 'delete')}{held}")
-    if told:
-        yield _field("corrected", f"{told} of {planned:,}{_commits(done['instants'])}")
+        guard_text = f"; {ok} of {count_text(len(guards), 'guard')} ok" if guards else ""
+        yield _field(
+            "plan", f"{count_text(done['upserts'], 'upsert')}, {count_text(done['deletes'], 'delete')}{guard_text}"
+        )
+    if counts_text:
+        yield _field("corrected", f"{counts_text} of {planned:,}{_commits(done['instants'])}")
         verified = table["verified_at"]
         yield _field("verified", f"compared again at {verified}" if verified else "NO, not compared again")
 

@@ -140,7 +140,7 @@ def group_by_key(source: DataFrame, lake: DataFrame, shape: ComparisonShape, *ot
         *[f"facts.{quote_name(name)} as {quote_name(name)}" for name in facts if name != "image"],
         "facts.image.digest as lake_digest",
         *[f"facts.image.{name} as {name}" for name in image],
-        f"facts.lake_copies = 1 and {_same_row(shape)} as equal",
+        f"facts.source_rows = 1 and facts.lake_copies = 1 and {_same_row(shape)} as equal",
     )
 
 
@@ -160,8 +160,8 @@ def find_differing(source: DataFrame, lake: DataFrame, shape: ComparisonShape, s
     """
     if shape.agreement.is_tolerant:
         images = select_source_images(source, shape, segments), select_lake_images(lake, shape, segments)
-        found = group_by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
-        return found.localCheckpoint(eager=True)
+        candidates = group_by_key(*images, shape).where(f"not equal and {_IN_SCOPE}").selectExpr(*_first_look(shape))
+        return candidates.localCheckpoint(eager=True)
     return _narrow(source, lake, shape, segments).localCheckpoint(eager=True)
 
 
@@ -197,7 +197,7 @@ def _unlike(ours: DataFrame, theirs: DataFrame, shape: ComparisonShape) -> DataF
         *(f"sum(if({_IN_SCOPE}, {added}, 0L)) as {name}" for name, added in zip(_GAP, adds, strict=True)),
         "max(source_digest) as source_digest",
         "max(source_micros) as source_micros",
-        "count(lake_digest) = 1 and coalesce(max(source_digest) = max(lake_digest), false) as equal",
+        "count(source_digest) = 1 and count(lake_digest) = 1 and max(source_digest) = max(lake_digest) as equal",
         "coalesce(sum(version), 0L) as versions",
         f"max({_IN_SCOPE}) as {_IN_SCOPE}",
     )
@@ -234,8 +234,8 @@ def count_one_sided(candidates: DataFrame) -> DataFrame:
 
 def locate(rows: DataFrame, shape: ComparisonShape, finer: Segmentation) -> DataFrame:
     """`segment` and segment of the `finer` cut in which rows lie; of candidates the sums of their gaps; lazy."""
-    place, held = write_segment(replace(shape, segmentation=finer)), rows.columns
-    gaps = [name if name in held else f"0L as {name}" for name in _GAP]
+    place, columns = write_segment(replace(shape, segmentation=finer)), rows.columns
+    gaps = [name if name in columns else f"0L as {name}" for name in _GAP]
     placed = rows.selectExpr("segment", f"{place} as finer", *gaps)
     return placed.groupBy("segment", "finer").agg(*[F.expr(f"sum({name}) as {name}") for name in _GAP])
 
@@ -286,7 +286,7 @@ def _has_unequal_sums(ours: DataFrame, theirs: DataFrame) -> bool:
     plus = ours.selectExpr("segment", "source_digest as digest", "1L as side")
     sides = plus.unionAll(theirs.selectExpr("segment", "lake_digest", "-1L"))
     sums = ("sum(side)", f"sum(side * {HIGH_HALF})", f"sum(side * {LOW_HALF})")
-    differs = " or ".join(f"{one} <> 0" for one in sums)
+    differs = " or ".join(f"{total} <> 0" for total in sums)
     return sides.groupBy("segment").agg(F.expr(f"{differs} as differs")).where("differs").count() > 0
 
 
@@ -298,8 +298,8 @@ _CHANGED_SILENTLY = (
 )
 
 
-def look_at_moving(found: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
+def look_at_moving(findings: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """The facts of the findings that were moving, held against the look before; of no other key."""
-    moving = found.where(f"kind = '{FindingKind.MOVING.value}'")
+    moving = findings.where(f"kind = '{FindingKind.MOVING.value}'")
     before = moving.selectExpr(*_first_look(shape, "silent"))
     return look_again(before, source, lake, shape).where("was_candidate")

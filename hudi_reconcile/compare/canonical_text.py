@@ -40,14 +40,14 @@ def digest_texts(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFr
     """As `digest_rows`, but with 60 bits of the canonical text, and hash segments by it: as a database can compute them."""
     columns, key = shape.agreement.columns, shape.agreement.key
     items = columns + tuple(item for item in key if item not in columns)
-    found = add_texts(frame, items, name_columns(side, items), *list_key_columns(side, shape))
+    rows = add_texts(frame, items, name_columns(side, items), *list_key_columns(side, shape))
     texts = {item.index: _text(place) for place, item in enumerate(items)}
     digest = write_text_digest(write_row_text([texts[item.index] for item in columns]))
     if isinstance(shape.segmentation, HashSegments):
         segment = write_text_bucket(write_row_text([texts[item.index] for item in key]), shape.segmentation.count)
     else:
         segment = write_segment(shape)
-    return found.selectExpr(*shape.key_names, f"{digest} as digest", f"{segment} as segment")
+    return rows.selectExpr(*shape.key_names, f"{digest} as digest", f"{segment} as segment")
 
 
 def collect_digests(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
@@ -59,22 +59,22 @@ def collect_digests(rows: DataFrame) -> tuple[canonical_text.SegmentSum, ...]:
         F.sum(digest.bitwiseAND(low)).alias("low"),
     )
     names = ("segment", "rows", "high", "low")
-    found = (canonical_text.SegmentSum(*(int(row[name] or 0) for name in names)) for row in sums.collect())
-    return tuple(sorted(found, key=lambda one: one.segment))
+    digests = (canonical_text.SegmentSum(*(int(row[name] or 0) for name in names)) for row in sums.collect())
+    return tuple(sorted(digests, key=lambda segment_sum: segment_sum.segment))
 
 
 def add_texts(frame: DataFrame, items: tuple[ComparedColumn, ...], values: list[str], *keep: str) -> DataFrame:
     """`keep`, then the items' canonical texts as `_hr_t0, _hr_t1, …`; NULL where the value is NULL. All given as SQL."""
     texts = [_text(place) for place in range(len(items))]
     firsts = [_first(item, value) for item, value in zip(items, values, strict=True)]
-    found = frame.selectExpr(*keep, *[f"{first} as {text}" for first, text in zip(firsts, texts, strict=True)])
+    rows = frame.selectExpr(*keep, *[f"{first} as {text}" for first, text in zip(firsts, texts, strict=True)])
     floats = [text for text, item in zip(texts, items, strict=True) if item.column.kind in _FLOATS]
     if not floats:
-        return found
-    names = found.columns
+        return rows
+    names = rows.columns
     for step in (_exponent, _mantissa, _bits):
-        found = found.selectExpr("*", *[f"{made} as {name}" for text in floats for name, made in step(text).items()])
-    return found.selectExpr(
+        rows = rows.selectExpr("*", *[f"{made} as {name}" for text in floats for name, made in step(text).items()])
+    return rows.selectExpr(
         *[f"{_write_sign(name) if name in floats else quote_name(name)} as {quote_name(name)}" for name in names]
     )
 

@@ -178,8 +178,8 @@ def write_segment_test(segment: str, segments: SegmentSet) -> str:
     if len(ids) <= _MOST_LISTED:
         return f"{segment} in ({', '.join(map(str, ids))})" if ids else "false"
     words = [0] * (ids[-1] // _WORD_BITS + 1)
-    for one in ids:
-        words[one // _WORD_BITS] |= 1 << one % _WORD_BITS
+    for segment_id in ids:
+        words[segment_id // _WORD_BITS] |= 1 << segment_id % _WORD_BITS
     listed = f"cast(split('{','.join(map(str, words))}', ',') as array<bigint>)"
     # `get` gives NULL past the end, also where Spark is set to ANSI.
     word = f"get({listed}, cast({segment} div {_WORD_BITS} as int))"

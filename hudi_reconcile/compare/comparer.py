@@ -100,9 +100,9 @@ class SparkComparer:
         """Keys whose images differ now; materialised."""
         return Frame(candidates.find_differing(_frame(look.source), _frame(look.lake), self._shape, segments))
 
-    def count_one_sided(self, found: Frame) -> dict[int, OneSided]:
+    def count_one_sided(self, frame: Frame) -> dict[int, OneSided]:
         """Candidates that one side lacked, by segment; one small job."""
-        rows = candidates.count_one_sided(_frame(found)).collect()
+        rows = candidates.count_one_sided(_frame(frame)).collect()
         return {int(row["segment"]): OneSided(int(row["source_rows"]), int(row["lake_rows"])) for row in rows}
 
     def locate(self, rows: Frame, finer: Segmentation, most: int) -> tuple[KeyPlace, ...] | None:
@@ -114,7 +114,7 @@ class SparkComparer:
 
     def judge_candidates(
         self,
-        found: Frame,
+        frame: Frame,
         look: Look,
         segments: SegmentSet,
         pending: PendingRange | None,
@@ -122,7 +122,7 @@ class SparkComparer:
         whole_lake: WholeLake,
     ) -> Frame:
         """What became of each candidate; materialised, so that counts, plan and files speak of the same rows."""
-        before, (source, lake) = _frame(found), self._images(look, segments)
+        before, (source, lake) = _frame(frame), self._images(look, segments)
         facts = candidates.look_again_by_digest(before, source, lake, self._shape, segments)
         if facts is None:
             facts = candidates.look_again(before, source, lake, self._shape)
@@ -131,7 +131,7 @@ class SparkComparer:
 
     def judge_again(
         self,
-        found: Frame,
+        frame: Frame,
         look: Look,
         segments: SegmentSet,
         pending: PendingRange | None,
@@ -139,29 +139,29 @@ class SparkComparer:
         whole_lake: WholeLake,
     ) -> Frame:
         """The findings, those that were moving judged by this look; materialised."""
-        before = _frame(found)
+        before = _frame(frame)
         facts = candidates.look_at_moving(before, *self._images(look, segments), self._shape)
         judged = findings.build_findings(facts, self._shape, table=self._table, pending=pending, masks=self._masks)
         others = before.where(f"kind <> '{FindingKind.MOVING.value}'")
         return self._hold_odd(others.unionByName(judged).localCheckpoint(eager=True), whole_lake)
 
-    def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
+    def named_keys(self, frame: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
         """The keys of some findings; one job."""
-        return corrections.list_key_texts(_frame(found).where(findings.CHOSEN[which]), self._shape, most)
+        return corrections.list_key_texts(_frame(frame).where(findings.CHOSEN[which]), self._shape, most)
 
-    def unsettle(self, found: Frame, which: KeysOf) -> Frame:
+    def unsettle(self, frame: Frame, which: KeysOf) -> Frame:
         """The findings, some of them as moving, in their lines too; lazy."""
         return Frame(
-            findings.relabel(_frame(found), findings.CHOSEN[which], FindingKind.MOVING, self._shape, self._table)
+            findings.relabel(_frame(frame), findings.CHOSEN[which], FindingKind.MOVING, self._shape, self._table)
         )
 
     def count_hidden_rows(self, source: Frame) -> dict[str, int]:
         """Source rows whose value has digits that the comparison cuts off, by column; one job."""
         return count_hidden_rows(select_scope(_frame(source)), self._shape.agreement.cut)
 
-    def count(self, frame: Frame, column: str) -> dict[str, int]:
-        """Rows by the values of one column."""
-        return corrections.count_by(_frame(frame), column)
+    def count(self, frame: Frame, *columns: str) -> dict[str, int]:
+        """How many rows have each value."""
+        return corrections.count_by(_frame(frame), *columns)
 
     def save(self, frame: Frame, path: str, rows: int) -> None:
         """Write findings as Parquet."""
@@ -189,9 +189,9 @@ class SparkComparer:
     def recheck(self, plan: Frame, look: Look, segments: SegmentSet, *, rows: int | None = None) -> Frame:
         """Every planned correction held against both sides; materialised, then read in few parts."""
         planned = corrections.hold_plan(_frame(plan), self._shape)
-        found = corrections.recheck(planned, *self._images(look, segments), self._shape)
+        status_rows = corrections.recheck(planned, *self._images(look, segments), self._shape)
         # Kept anew: where a coalesce stands in the plan, Spark 3.5 does not find the fields of a composite key over an explode.
-        few = found if rows is None else found.coalesce(count_parts(rows)).localCheckpoint(eager=False)
+        few = status_rows if rows is None else status_rows.coalesce(count_parts(rows)).localCheckpoint(eager=False)
         return Frame(few)
 
     def list_deletes(self, rechecked: Frame, most: int) -> tuple[Key, ...] | None:
@@ -237,11 +237,11 @@ class SparkComparer:
         self, rechecked: Frame, status: str = corrections.READY, *, rows: int | None = None
     ) -> Corrective:
         """The ready corrections, or the doubled ones."""
-        found = _frame(rechecked).where(F.col("status") == status)
+        selection = _frame(rechecked).where(F.col("status") == status)
         return Corrective(
-            upserts=Frame(found.where(F.col("action") == "upsert").select("source_row.*")),
-            deletes=Frame(found.where(F.col("action") == "delete").select("lake_row.*")),
-            expected=Frame(corrections.list_expected_versions(found, self._shape)),
+            upserts=Frame(selection.where(F.col("action") == "upsert").select("source_row.*")),
+            deletes=Frame(selection.where(F.col("action") == "delete").select("lake_row.*")),
+            expected=Frame(corrections.list_expected_versions(selection, self._shape)),
             rows=rows,
         )
 
@@ -300,7 +300,7 @@ def digest_segments(
     """
     # Both sides in one stage: sums of each side alone, and then of both, took a fifth longer (1,000,000 rows, 8 columns).
     ours, theirs = _select_digests(source, "source", shape), _select_digests(lake, "lake", shape)
-    found = [
+    digests = [
         SegmentDigest(
             segment,
             source_rows,
@@ -314,7 +314,7 @@ def digest_segments(
             ours.unionAll(theirs), _SUMS, segments
         )
     ]
-    return tuple(sorted(found, key=lambda item: item.segment))
+    return tuple(sorted(digests, key=lambda item: item.segment))
 
 
 def _select_digests(frame: DataFrame, side: Side, shape: ComparisonShape) -> DataFrame:
@@ -329,14 +329,14 @@ def digest_source_rows(rows: DataFrame, shape: ComparisonShape) -> tuple[Segment
     """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
     digests = digest_rows(select_scope(rows), "source", shape)
     sums = _collect_sums(digests, ("count(1)", f"sum({HIGH_HALF})", f"sum({LOW_HALF})"), None)
-    return tuple(sorted((SegmentSum(*found) for found in sums), key=lambda item: item.segment))
+    return tuple(sorted((SegmentSum(*row) for row in sums), key=lambda item: item.segment))
 
 
 def _collect_sums(rows: DataFrame, sums: Sequence[str], segments: SegmentSet | None) -> list[Row]:
     """`segment` and the sums of its rows. One expression: each one more is some calls to the JVM."""
     chosen = rows if segments is None else rows.where(write_segment_test("segment", segments))
-    one = F.expr(f"struct({', '.join(sums)}) as sums")
-    return chosen.groupBy("segment").agg(one).select("segment", "sums.*").collect()
+    struct = F.expr(f"struct({', '.join(sums)}) as sums")
+    return chosen.groupBy("segment").agg(struct).select("segment", "sums.*").collect()
 
 
 def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> dict[str, int]:
@@ -352,12 +352,12 @@ def count_hidden_rows(source: DataFrame, items: tuple[ComparedColumn, ...]) -> d
 
 def _hides(item: ComparedColumn, value: str) -> str:
     """True where something is cut off, as SQL; NULL hides nothing, and NaN is NaN in any width."""
-    left = f"({write_canonical(item, value)})"
+    canonical_value = f"({write_canonical(item, value)})"
     if item.as_float:
-        return f"cast({left} as double) <> {value}"
+        return f"cast({canonical_value} as double) <> {value}"
     if item.column.kind is Kind.DECIMAL:
-        return f"{left} <> {value}"
-    return f"{left} <> unix_micros(cast({value} as timestamp))"
+        return f"{canonical_value} <> {value}"
+    return f"{canonical_value} <> unix_micros(cast({value} as timestamp))"
 
 
 _DAY_MICROS = 86_400_000_000
@@ -373,8 +373,8 @@ def count_cells(drift: DataFrame, *, timed: bool) -> tuple[DriftCell, ...]:
     )
     place = "get_json_object(line, '$.lake.partition_path') as place"
     grouped = drift.selectExpr("kind", place, f"{day} as day").groupBy("kind", "place", "day").count()
-    found = grouped.orderBy(F.desc("count"), "kind", "place", "day").limit(MOST_COUNTED).collect()
-    return tuple(DriftCell(row["kind"], row["place"], write_day(row["day"]), row["count"]) for row in found)
+    rows = grouped.orderBy(F.desc("count"), "kind", "place", "day").limit(MOST_COUNTED).collect()
+    return tuple(DriftCell(row["kind"], row["place"], write_day(row["day"]), row["count"]) for row in rows)
 
 
 _COUNTED = "count(1) as rows, sum(number) as sum, min(number) as least, max(number) as most"
@@ -399,16 +399,16 @@ def count_drift_facts(drift: DataFrame, reached_micros: int | None, *, timed: bo
     each = ", ".join(
         f"case when {when} then named_struct('said', '{word}', 'number', {number}) end" for word, when, number in said
     )
-    told = drift.selectExpr(f"inline(concat({column}, {segment}, array_compact(array({each}))))")
-    counts = told.groupBy("said").agg(F.expr(f"struct({_COUNTED}) as of"))
-    found = {row["said"]: row["of"] for row in counts.collect()}
-    rows = {word: int(of["rows"]) for word, of in found.items()}
+    facts = drift.selectExpr(f"inline(concat({column}, {segment}, array_compact(array({each}))))")
+    counts = facts.groupBy("said").agg(F.expr(f"struct({_COUNTED}) as of"))
+    counts_by_word = {row["said"]: row["of"] for row in counts.collect()}
+    rows = {word: int(of["rows"]) for word, of in counts_by_word.items()}
     columns = {word.removeprefix("column "): count for word, count in rows.items() if word.startswith("column ")}
-    extra = int(found["extra"]["sum"]) if "extra" in found else 0
-    greatest = int(found["marked"]["most"]) if "marked" in found else None
+    extra = int(counts_by_word["extra"]["sum"]) if "extra" in counts_by_word else 0
+    greatest = int(counts_by_word["marked"]["most"]) if "marked" in counts_by_word else None
     behind_rows = [rows.get(f"behind {place}", 0) for place in range(len(LATENESS_SECONDS) + 1)]
     late_rows = measure_lateness(rows.get("late", 0), rows.get("marked", 0), behind_rows, greatest)
-    shifted = found.get("shifted")
+    shifted = counts_by_word.get("shifted")
     shift = None if shifted is None else WatermarkShift(rows["shifted"], int(shifted["least"]), int(shifted["most"]))
     drifted = (int(word.removeprefix("segment ")) for word in rows if word.startswith("segment "))
     return Anatomy((), 0, columns, late_rows, rows.get("missing", 0), extra, map_keys(drifted, segments), shift)
@@ -420,18 +420,18 @@ RULES = "rules"
 def list_reasons(rows: DataFrame, column: str, reasons: Mapping[str, str], shape: ComparisonShape) -> DataFrame:
     """Keys by what a column says of them, in the words of `reasons` where it has one; without those that were corrected."""
     said = F.col(column)
-    reason = reduce(lambda other, one: F.when(said == one, reasons[one]).otherwise(other), reasons, said)
+    reason = reduce(lambda other, status: F.when(said == status, reasons[status]).otherwise(other), reasons, said)
     rules = F.col(RULES) if RULES in rows.columns else F.array().cast("array<string>")
-    left = rows.where(~said.isin(APPLIED, LANDED))
-    return left.select(*shape.key_names, reason.alias("reason"), rules.alias(RULES))
+    remaining_rows = rows.where(~said.isin(APPLIED, LANDED))
+    return remaining_rows.select(*shape.key_names, reason.alias("reason"), rules.alias(RULES))
 
 
 def list_uncorrected(planned: DataFrame, ends: Sequence[DataFrame], shape: ComparisonShape, table: str) -> DataFrame:
     """The planned corrections of these keys, each with `reason`, `rules` and its `line`. Materialised."""
-    left = reduce(DataFrame.unionByName, ends).alias("e")
+    reason_rows = reduce(DataFrame.unionByName, ends).alias("e")
     plan = planned.drop("reason", RULES, "line").alias("p")
     same = [F.col(f"p.{name}").eqNullSafe(F.col(f"e.{name}")) for name in shape.key_names]
-    rows = plan.join(left, reduce(Column.__and__, same)).select("p.*", "e.reason", f"e.{RULES}")
+    rows = plan.join(reason_rows, reduce(Column.__and__, same)).select("p.*", "e.reason", f"e.{RULES}")
     named = f"{text_literal(table)} as `table`, kind, {write_key(shape)} as key, action, columns, reason, {RULES}"
     line = f"to_json(struct({named}), map('ignoreNullFields', 'false')) as line"
     return rows.selectExpr("*", line).localCheckpoint(eager=True)

@@ -33,32 +33,29 @@ def hold_plan(plan: DataFrame, shape: ComparisonShape) -> DataFrame:
     Hudi's read of a table of more columns than Spark compiles into one stage switches Parquet's batches off while a plan
     begins, for the whole session: findings in the same plan would come as rows where batches are waited for.
     """
-    names = ("segment", *shape.key_names, "action", "source_digest", "lake_seqnos")
+    names = ("segment", *shape.key_names, "action", "source_digest", "lake_digest", "lake_seqnos")
     return plan.select(*names).localCheckpoint(eager=False)
 
 
 def recheck(plan: DataFrame, source: DataFrame, lake: DataFrame, shape: ComparisonShape) -> DataFrame:
     """Hold every planned key against both sides as they are now. Materialised; one row per correction.
 
-    `superseded`: the lake's versions of the key are no longer those that were compared. `moved`: the source's row is no
-    longer the one that was compared, or is there twice, or a row to be deleted is there again. `ready` keys may be written,
-    and so may `doubled` ones, which the lake holds more than once: an upsert would write every copy, so they take another
-    commit. What was planned stays beside it (`planned_digest`, `planned_seqnos`).
+    `superseded`: the lake's versions of the key, or its row, are no longer those that were compared. `moved`: the source's
+    row is no longer the one that was compared, or is there twice, or a row to be deleted is there again. `ready` keys may be
+    written, and so may `doubled` ones, which the lake holds more than once: an upsert would write every copy, so they take
+    another commit. What was planned stays beside it (`planned_digest`, `planned_seqnos`).
     """
-    planned = plan.select(
-        "segment",
-        *shape.key_names,
-        "action",
-        F.col("source_digest").alias("planned_digest"),
-        F.col("lake_seqnos").alias("planned_seqnos"),
+    kept = ("source_digest as planned_digest", "lake_digest as planned_lake", "lake_seqnos as planned_seqnos")
+    planned = plan.selectExpr("segment", *shape.key_names, "action", *kept)
+    now = group_by_key(source, lake, shape, planned).where("action is not null")
+    # A part of a row that comes late into a merge_on_read table changes the row, and the row keeps its version.
+    status = (
+        "case when not planned_seqnos <=> lake_seqnos"
+        f" or size(planned_seqnos) = 1 and not planned_lake <=> lake_digest then '{SUPERSEDED}'"
+        f" when not planned_digest <=> source_digest or source_rows > 1 then '{MOVED}'"
+        f" when size(planned_seqnos) > 1 then '{DOUBLED}' else '{READY}' end as status"
     )
-    now = group_by_key(source, lake, shape, planned).where(F.col("action").isNotNull())
-    superseded = ~F.col("planned_seqnos").eqNullSafe(F.col("lake_seqnos"))
-    moved = ~F.col("planned_digest").eqNullSafe(F.col("source_digest")) | (F.col("source_rows") > 1)
-    doubled = F.size("planned_seqnos") > 1
-    status = F.when(superseded, SUPERSEDED).when(moved, MOVED).when(doubled, DOUBLED).otherwise(READY)
-    no_rules = F.array().cast("array<string>")
-    return now.withColumn("status", status).withColumn("rules", no_rules).localCheckpoint(eager=True)
+    return now.selectExpr("*", status, "cast(array() as array<string>) as rules").localCheckpoint(eager=True)
 
 
 def hold(rechecked: DataFrame, keys: DataFrame, shape: ComparisonShape) -> DataFrame:
@@ -82,9 +79,9 @@ def read_back(rechecked: DataFrame, lake: DataFrame, written: Collection[str], s
     `lake` has the key and `lake_digest` of each copy. The commit's own statistics do not tell that the merge ignored a row, so
     the rows are read. The source is not asked again: what counts is the image that was to be written.
     """
-    told = ("action", "source_digest", "status", "rules")
-    heap = rechecked.select("segment", *shape.key_names, *told).unionByName(lake, allowMissingColumns=True)
-    facts = ", ".join(f"first({name}, true) as {name}" for name in told)
+    names = ("action", "source_digest", "status", "rules")
+    heap = rechecked.select("segment", *shape.key_names, *names).unionByName(lake, allowMissingColumns=True)
+    facts = ", ".join(f"first({name}, true) as {name}" for name in names)
     grouped = heap.groupBy("segment", *shape.key_names).agg(
         F.expr(f"struct({facts}, count(lake_digest) as copies, max(lake_digest) as lake_digest) as facts")
     )
@@ -97,9 +94,10 @@ def read_back(rechecked: DataFrame, lake: DataFrame, written: Collection[str], s
     return shown.localCheckpoint(eager=False)
 
 
-def count_by(frame: DataFrame, column: str) -> dict[str, int]:
-    """Rows by the values of one column, as text."""
-    return {row[0]: row["count"] for row in frame.groupBy(F.col(column).cast("string")).count().collect()}
+def count_by(frame: DataFrame, *columns: str) -> dict[str, int]:
+    """How many rows have each value of a column, as text; of several columns the values are joined by blanks."""
+    values = F.expr(f"concat_ws(' ', {', '.join(columns)})" if columns[1:] else f"cast({columns[0]} as string)")
+    return {row[0]: row["count"] for row in frame.groupBy(values).count().collect()}
 
 
 def count_statuses(rechecked: DataFrame) -> StatusCounts:
@@ -108,10 +106,10 @@ def count_statuses(rechecked: DataFrame) -> StatusCounts:
     facts = ("count(1) as rows", "count_if(action = 'delete') as deletes")
     newest = f"max(lake_row.{READ_SEQ}) as seq" if has_seq else "cast(null as bigint) as seq"
     each = rechecked.groupBy("status").agg(F.expr(f"struct({', '.join((*facts, newest))}) as facts")).collect()
-    found = {row["status"]: row["facts"] for row in each}
-    open_ones = [found[status] for status in WRITTEN if status in found]
+    facts_by_status = {row["status"]: row["facts"] for row in each}
+    open_ones = [facts_by_status[status] for status in WRITTEN if status in facts_by_status]
     return StatusCounts(
-        rows={status: int(facts["rows"]) for status, facts in found.items()},
+        rows={status: int(facts["rows"]) for status, facts in facts_by_status.items()},
         deletes=sum(int(facts["deletes"]) for facts in open_ones),
         newest_seq=max((int(facts["seq"]) for facts in open_ones if facts["seq"] is not None), default=None),
     )
@@ -183,8 +181,8 @@ def _add_versions(rows: DataFrame, around: Pair, shape: ComparisonShape) -> Data
         versions = copies.groupBy(*shape.key_names).agg(F.sort_array(F.collect_list("seqno")).alias(f"{name}_seqnos"))
         same = [F.col(f"m.{key}").eqNullSafe(F.col(f"v.{key}")) for key in shape.key_names]
         joined = rows.alias("m").join(versions.alias("v"), reduce(Column.__and__, same), "left")
-        found = F.coalesce(f"v.{name}_seqnos", F.array().cast("array<string>")).alias(f"{name}_seqnos")
-        rows = joined.select("m.*", found)
+        seqnos = F.coalesce(f"v.{name}_seqnos", F.array().cast("array<string>")).alias(f"{name}_seqnos")
+        rows = joined.select("m.*", seqnos)
     return rows
 
 
@@ -197,9 +195,12 @@ def list_key_texts(rows: DataFrame, shape: ComparisonShape, most: int) -> tuple[
     """The keys of these rows as text; None where there are more than `most`."""
     columns = [F.col(name) for name in shape.key_names]
     kinds = [item.column.kind for item in shape.agreement.key]
-    texts = [F.hex(one) if kind is Kind.BYTES else one.cast("string") for one, kind in zip(columns, kinds, strict=True)]
-    found = rows.select(*texts).limit(most + 1).collect()
-    return None if len(found) > most else tuple(tuple(row) for row in found)
+    texts = [
+        F.hex(column) if kind is Kind.BYTES else column.cast("string")
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
+    keys = rows.select(*texts).limit(most + 1).collect()
+    return None if len(keys) > most else tuple(tuple(row) for row in keys)
 
 
 def mark_existing(rechecked: DataFrame, there: DataFrame | None, shape: ComparisonShape) -> DataFrame:

@@ -77,16 +77,16 @@ CHOSEN: Final[Mapping[KeysOf, str]] = {
 }
 
 
-def relabel(found: DataFrame, which: str, kind: FindingKind, shape: ComparisonShape, table: str) -> DataFrame:
+def relabel(findings: DataFrame, which: str, kind: FindingKind, shape: ComparisonShape, table: str) -> DataFrame:
     """The findings, some of them (by SQL) of a kind that nothing is done about, in their lines too. Lazy."""
     named = f"'{kind.value}'"
     fields = [("table", text_literal(table)), ("kind", named), ("key", write_key(shape)), ("action", "'none'")]
     line = _struct([*fields, ("columns", "columns"), ("source", "null"), ("lake", "null")])
     changed = {"kind": named, "action": "'none'", "line": f"to_json({line}, map('ignoreNullFields', 'false'))"}
-    return found.selectExpr(
+    return findings.selectExpr(
         *[
             f"if({which}, {changed[name]}, {name}) as {name}" if name in changed else quote_name(name)
-            for name in found.columns
+            for name in findings.columns
         ]
     )
 
@@ -110,7 +110,7 @@ _IS_OPEN = f"kind not in ('{FindingKind.SETTLED.value}', '{FindingKind.MOVING.va
 _WORDS, _ALIKE = "hr_words", "hr_alike"
 
 
-def hold_odd(found: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape, table: str) -> DataFrame:
+def hold_odd(findings: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape, table: str) -> DataFrame:
     """The findings, those of odd keys and places, and of keys that are spelled like an odd one, of kind `odd_key`.
 
     Materialised where it changed.
@@ -119,25 +119,29 @@ def hold_odd(found: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonS
     """
     mixing = shape.agreement.mixing
     if mixing is KeyMixing.NONE and not shape.agreement.places:
-        return found
+        return findings
     worded = f"{_IS_OPEN} and not {ODD_KEY} and ({render_worded(shape.key_names)})"
-    odd_rows, worded_rows = found.selectExpr(f"count_if({_IS_OPEN} and {ODD_KEY})", f"count_if({worded})").collect()[0]
+    odd_rows, worded_rows = findings.selectExpr(f"count_if({_IS_OPEN} and {ODD_KEY})", f"count_if({worded})").collect()[
+        0
+    ]
     alike = mixing is not KeyMixing.NONE and worded_rows and (odd_rows or mixing is KeyMixing.SHARED)
     if not odd_rows and not alike:
-        return found
-    marked = _mark_alike(found, lake, shape) if alike else found.withColumn(_ALIKE, F.lit(False))
-    held = relabel(marked, f"{_IS_OPEN} and ({ODD_KEY} or {_ALIKE})", FindingKind.ODD_KEY, shape, table)
-    return held.drop(_ALIKE, _WORDS).localCheckpoint(eager=True)
+        return findings
+    marked = _mark_alike(findings, lake, shape) if alike else findings.withColumn(_ALIKE, F.lit(False))
+    rows = relabel(marked, f"{_IS_OPEN} and ({ODD_KEY} or {_ALIKE})", FindingKind.ODD_KEY, shape, table)
+    return rows.drop(_ALIKE, _WORDS).localCheckpoint(eager=True)
 
 
-def _mark_alike(found: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape) -> DataFrame:
+def _mark_alike(findings: DataFrame, lake: Callable[[], DataFrame], shape: ComparisonShape) -> DataFrame:
     """The findings, each saying whether an odd row is spelled like it."""
     words = render_words(shape.key_names)
-    odd = found.where(ODD_KEY).selectExpr(f"{words} as {_WORDS}")
+    odd = findings.where(ODD_KEY).selectExpr(f"{words} as {_WORDS}")
     if shape.agreement.mixing is KeyMixing.SHARED:
         odd = odd.union(_odd_rows(lake(), shape).selectExpr(f"{words} as {_WORDS}"))
     known = F.broadcast(odd.distinct().localCheckpoint(eager=True))
-    return found.join(known, F.expr(f"{words} = {_WORDS}"), "left").withColumn(_ALIKE, F.expr(f"{_WORDS} is not null"))
+    return findings.join(known, F.expr(f"{words} = {_WORDS}"), "left").withColumn(
+        _ALIKE, F.expr(f"{_WORDS} is not null")
+    )
 
 
 def _odd_rows(rows: DataFrame, shape: ComparisonShape) -> DataFrame:

@@ -62,9 +62,9 @@ def is_shared(origin: ValueOrigin) -> bool:
 
 def place_problems(layered: Layered, problems: Iterable[Problem]) -> Iterator[PlacedProblem]:
     """Problems of the merged config where they were written. What is wrong in a layer is told of the layer alone."""
-    placed = [(one.location[:1] in _LAYERS, layered.place(one)) for one in problems]
-    told = {one.origin for is_layer, one in placed if is_layer}
-    yield from (one for is_layer, one in placed if is_layer or one.origin not in told)
+    placed = [(problem.location[:1] in _LAYERS, layered.place(problem)) for problem in problems]
+    origins = {problem.origin for is_layer, problem in placed if is_layer}
+    yield from (problem for is_layer, problem in placed if is_layer or problem.origin not in origins)
 
 
 def find_bare_secrets(layered: Layered, is_secret: Callable[[Location, object], bool]) -> Iterator[PlacedProblem]:
@@ -131,7 +131,7 @@ def _spell_reports(root: Node, location: Location, over: Node) -> tuple[Node, No
 
 def _names(root: Node) -> list[str]:
     tables = root.branches.get("tables")
-    return [one.text("name") or "" for one in (tables.items if tables else ())]
+    return [table.text("name") or "" for table in (tables.items if tables else ())]
 
 
 def _lay_tables(root: Node, tables: Node | None) -> tuple[Node, list[PlacedProblem]]:
@@ -172,7 +172,7 @@ def _inherit_defaults(root: Node) -> Node:
     shared = defaults.drop("name")
     if (lake := shared.branches.get("lake")) is not None and isinstance(lake.value, dict):
         shared = shared.put("lake", lake.drop("path"))
-    merged = [_drop_idle(merge(shared, one, is_own=True)) for one in tables.items]
+    merged = [_drop_idle(merge(shared, table, is_own=True)) for table in tables.items]
     return root.put("tables", Node(merged, tables.origin))
 
 

@@ -186,16 +186,16 @@ class Section(BaseModel):
     @classmethod
     def _collect_all_findings(cls, raw: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         folder = info.context.folder if isinstance(info.context, Place) else Path()
-        found = [
+        details = [
             InitErrorDetails(type=PydanticCustomError("rule", "{text}", {"text": text}), loc=location, input=None)
             for location, text in (cls.cross_findings(Raw(raw, folder)) if isinstance(raw, Mapping) else ())
         ]
         try:
             built = handler(raw)
         except ValidationError as error:
-            raise ValidationError.from_exception_data(cls.__name__, [*_details(error), *found]) from error
-        if found:
-            raise ValidationError.from_exception_data(cls.__name__, found)
+            raise ValidationError.from_exception_data(cls.__name__, [*_details(error), *details]) from error
+        if details:
+            raise ValidationError.from_exception_data(cls.__name__, details)
         return built
 
 
@@ -381,7 +381,7 @@ def parse_scalar(text: str) -> Scalar:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
         return text
-    text, written = _THOUSANDS.sub(lambda found: found[0].replace("_", ""), text), text
+    text, written = _THOUSANDS.sub(lambda match: match[0].replace("_", ""), text), text
     is_int = _INT.fullmatch(text) is not None
     if not is_int and _FLOAT.fullmatch(text) is None:
         if _ELSEWHERE.fullmatch(text) is None:
@@ -410,9 +410,9 @@ def keep_number(text: str, rounded: float) -> float:
         exact = Decimal("NaN")
     if exact == Decimal(repr(rounded)):
         return rounded
-    found = WrittenFloat(rounded)
-    found.exact = exact
-    return found
+    number = WrittenFloat(rounded)
+    number.exact = exact
+    return number
 
 
 def exact_number(number: float) -> Decimal:
@@ -421,10 +421,10 @@ def exact_number(number: float) -> Decimal:
     Raises:
         ValueError: infinite, no number, or nearer to 0 than any float.
     """
-    found = number.exact if isinstance(number, WrittenFloat) else Decimal(repr(number))
-    if not found.is_finite() or not math.isfinite(number) or (found and not number):
+    decimal = number.exact if isinstance(number, WrittenFloat) else Decimal(repr(number))
+    if not decimal.is_finite() or not math.isfinite(number) or (decimal and not number):
         raise ValueError("must be a finite number, and no nearer to 0 than 1e-300")
-    return found
+    return decimal
 
 
 def plain_number(number: float) -> Decimal:
@@ -433,10 +433,10 @@ def plain_number(number: float) -> Decimal:
     Raises:
         ValueError: more digits than that, infinite, or no number.
     """
-    found = Decimal(repr(float(number))) if math.isfinite(number) else Decimal("NaN")
-    if isinstance(number, WrittenFloat) or found != Decimal(number if isinstance(number, int) else repr(number)):
+    decimal = Decimal(repr(float(number))) if math.isfinite(number) else Decimal("NaN")
+    if isinstance(number, WrittenFloat) or decimal != Decimal(number if isinstance(number, int) else repr(number)):
         raise ValueError("must be a finite number of at most 17 digits")
-    return found
+    return decimal
 
 
 def refuse_rounding(value: object) -> None:
@@ -446,5 +446,5 @@ def refuse_rounding(value: object) -> None:
             "a number has more than the 17 digits that Great Expectations keeps: use check: between or sql"
         )
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in below:
-        refuse_rounding(one)
+    for member in below:
+        refuse_rounding(member)

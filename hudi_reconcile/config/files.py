@@ -47,10 +47,10 @@ def read_included(main: Node, place: Place, fill: Fill) -> Included:
 
     `fill` gives a path with its references filled in; None where it cannot, which is told elsewhere.
     """
-    found = Included(place, fill)
-    found.known[_identity(place.folder / Path(place.file).name)] = ValueOrigin(place.file, 0, 1)
-    found.read(main.branches.get("include"))
-    return found
+    included_files = Included(place, fill)
+    included_files.known[_identity(place.folder / Path(place.file).name)] = ValueOrigin(place.file, 0, 1)
+    included_files.read(main.branches.get("include"))
+    return included_files
 
 
 @dataclass(slots=True)
@@ -90,7 +90,8 @@ class Included:
             self._refuse(origin, error.message)
             return None
         self.problems += [
-            PlacedProblem(ValueOrigin(shown, rank, one.line, one.location), one.text) for one in document.problems
+            PlacedProblem(ValueOrigin(shown, rank, problem.line, problem.location), problem.text)
+            for problem in document.problems
         ]
         return None if document.values is None and document.problems else self._read_mapping(document, shown, rank)
 
@@ -121,9 +122,9 @@ class Included:
             return []
         if not isinstance(listed.value, list):
             self._refuse(listed.origin, "expected a list, such as [a, b]")
-        for one in listed.items:
-            if not isinstance(one.value, str) or not one.value.strip():
-                self._refuse(one.origin, "expected text, a path")
+        for node in listed.items:
+            if not isinstance(node.value, str) or not node.value.strip():
+                self._refuse(node.origin, "expected text, a path")
         return list(listed.items)
 
     def _refuse(self, origin: ValueOrigin, text: str) -> None:

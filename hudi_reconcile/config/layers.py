@@ -63,8 +63,8 @@ class Node:
 
     def text(self, key: str) -> str | None:
         """The text under a key of a mapping."""
-        found = self.branches.get(key)
-        return found.value if found is not None and isinstance(found.value, str) else None
+        node = self.branches.get(key)
+        return node.value if node is not None and isinstance(node.value, str) else None
 
     def put(self, key: str, node: Node) -> Node:
         """The mapping with this node under a key."""
@@ -72,7 +72,7 @@ class Node:
 
     def drop(self, key: str) -> Node:
         """The mapping without a key."""
-        return Node({name: one for name, one in self.branches.items() if name != key}, self.origin)
+        return Node({name: node for name, node in self.branches.items() if name != key}, self.origin)
 
 
 def read_node(document: Document, file: str, rank: int) -> Node:
@@ -83,9 +83,9 @@ def read_node(document: Document, file: str, rank: int) -> Node:
 def build_node(value: object, locate: Callable[[Location], ValueOrigin], here: Location = ()) -> Node:
     """Plain values as nodes; `locate` gives the origin of each key below."""
     if isinstance(value, Mapping):
-        return Node({key: build_node(one, locate, (*here, key)) for key, one in value.items()}, locate(here))
+        return Node({key: build_node(member, locate, (*here, key)) for key, member in value.items()}, locate(here))
     if isinstance(value, list | tuple):
-        return Node([build_node(one, locate, (*here, index)) for index, one in enumerate(value)], locate(here))
+        return Node([build_node(member, locate, (*here, index)) for index, member in enumerate(value)], locate(here))
     return Node(value, locate(here))
 
 
@@ -159,16 +159,16 @@ def flatten(root: Node, inherits: Callable[[ValueOrigin], bool]) -> Layered:
 
 def layered_error(problems: Iterable[PlacedProblem]) -> ConfigError:
     """All problems as one error, in the order of files and lines, each once; `MOST_SHOWN` in words."""
-    found: dict[tuple[ValueOrigin, str], dict[str, None]] = {}
+    tables_by_problem: dict[tuple[ValueOrigin, str], dict[str, None]] = {}
     texts: dict[ValueOrigin, str] = {}
-    for one in sorted(problems, key=lambda one: not one.text):
+    for problem in sorted(problems, key=lambda entry: not entry.text):
         # One without a sentence is beyond what is shown, unless its place has one.
-        text = texts.setdefault(one.origin, one.text) if not one.text else one.text
-        texts.setdefault(one.origin, text)
-        found.setdefault((one.origin, text), {}).update(dict.fromkeys(one.tables))
-    merged = (PlacedProblem(origin, text, tuple(tables)) for (origin, text), tables in found.items())
-    ordered = sorted(merged, key=lambda one: (not one.text, one.origin.order))
-    lines = dict.fromkeys(str(one) for one in ordered[:MOST_SHOWN])
+        text = texts.setdefault(problem.origin, problem.text) if not problem.text else problem.text
+        texts.setdefault(problem.origin, text)
+        tables_by_problem.setdefault((problem.origin, text), {}).update(dict.fromkeys(problem.tables))
+    merged = (PlacedProblem(origin, text, tuple(tables)) for (origin, text), tables in tables_by_problem.items())
+    ordered = sorted(merged, key=lambda entry: (not entry.text, entry.origin.order))
+    lines = dict.fromkeys(str(entry) for entry in ordered[:MOST_SHOWN])
     return ConfigError(tuple(lines), fix=FIX, more=max(0, len(ordered) - MOST_SHOWN))
 
 
@@ -178,7 +178,7 @@ def layered_error(problems: Iterable[PlacedProblem]) -> ConfigError:
 def _plain(node: Node, here: Location, origins: dict[Location, ValueOrigin]) -> object:
     origins[here] = node.origin
     if isinstance(node.value, dict):
-        return {key: _plain(one, (*here, key), origins) for key, one in node.value.items()}
+        return {key: _plain(child, (*here, key), origins) for key, child in node.value.items()}
     if isinstance(node.value, list):
-        return [_plain(one, (*here, index), origins) for index, one in enumerate(node.value)]
+        return [_plain(child, (*here, index), origins) for index, child in enumerate(node.value)]
     return node.value

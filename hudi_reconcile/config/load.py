@@ -78,23 +78,30 @@ def parse_config(
         UsageError: there is no such profile.
     """
     document = read_document(text)
-    if found := find_fatal_problems(document):
-        raise config_error(list(dict.fromkeys([*document.problems, *found])), place.file)
+    if fatal_problems := find_fatal_problems(document):
+        raise config_error(list(dict.fromkeys([*document.problems, *fatal_problems])), place.file)
     main = read_node(document, place.file, 0)
     included = read_included(main, place, lambda path: _fill_path(path, place, env, read_file))
     layered, layer_problems = compose(main, included.tables, overlay)
     filler = _Filler(layered.document, place, env, read_file)
     values = filler.fill_config(layered.document.values)
     problems = list(filler.problems)
-    placed = [PlacedProblem(ValueOrigin(place.file, 0, one.line, one.location), one.text) for one in document.problems]
+    placed = [
+        PlacedProblem(ValueOrigin(place.file, 0, problem.line, problem.location), problem.text)
+        for problem in document.problems
+    ]
     placed += [*included.problems, *layer_problems, *find_bare_secrets(layered, is_secret)]
     try:
         config = Config.model_validate(values, context=place)
     except ValidationError as error:
         unfilled = {problem.location for problem in filler.problems}
-        told = locate_problems(error, layered.document, Config)
+        config_problems = locate_problems(error, layered.document, Config)
         # A value that stands for one that is missing is not judged; that its key is unknown stays true.
-        problems += [found for found in told if found.location not in unfilled or found.text.startswith(UNKNOWN_KEY)]
+        problems += [
+            problem
+            for problem in config_problems
+            if problem.location not in unfilled or problem.text.startswith(UNKNOWN_KEY)
+        ]
         raise layered_error([*placed, *place_problems(layered, problems)]) from None
     if problems or placed:
         raise layered_error([*placed, *place_problems(layered, problems)])
@@ -146,12 +153,18 @@ class _Filler:
 def _drop_references(value: object) -> object:
     """The values without keys that hold a reference: nothing is known of them yet. A name must be plain."""
     if isinstance(value, dict):
-        return {name: _drop_references(one) for name, one in value.items() if name == "name" or not _is_open(one)}
-    return [_drop_references(one) for one in value] if isinstance(value, list) else value
+        return {
+            name: _drop_references(member) for name, member in value.items() if name == "name" or not _is_open(member)
+        }
+    return [_drop_references(member) for member in value] if isinstance(value, list) else value
 
 
 def _is_open(value: object) -> bool:
-    return any(_is_open(one) for one in value) if isinstance(value, list) else isinstance(value, str) and "${" in value
+    return (
+        any(_is_open(member) for member in value)
+        if isinstance(value, list)
+        else isinstance(value, str) and "${" in value
+    )
 
 
 def _fill_path(text: str, place: Place, env: Environment, read_file: ReadFile) -> str | None:

@@ -61,12 +61,12 @@ from hudi_reconcile.sql.connection_properties import class_problem, option_probl
 
 
 def _key(value: object, info: ValidationInfo) -> object:
-    found = wrap_secret(value, info, "audit.key")
-    if isinstance(found, Secret) and not found.template.is_one_reference:
+    secret = wrap_secret(value, info, "audit.key")
+    if isinstance(secret, Secret) and not secret.template.is_one_reference:
         raise ValueError(
             "must be ${file:PATH} or ${env:NAME} and nothing else: a key in the config is in every copy of it"
         )
-    return found
+    return secret
 
 
 Key = Annotated[
@@ -394,7 +394,9 @@ class Config(Section):
     @property
     def late_secrets(self) -> tuple[Secret, ...]:
         """The secrets that are filled in when they are needed."""
-        return tuple(one for one in (self.source.password, self.audit.key, *self.audit.old_keys) if one is not None)
+        return tuple(
+            secret for secret in (self.source.password, self.audit.key, *self.audit.old_keys) if secret is not None
+        )
 
     def settle(self, secret_variables: frozenset[str], overlay: Mapping[str, str]) -> Config:
         """The same config, which knows where its secrets and its keys come from. Its layers are in the other keys now."""

@@ -49,7 +49,7 @@ class Overlay:
     @property
     def facts(self) -> Mapping[str, str]:
         """What evidence says of it: the profile's name, and which keys were set."""
-        keys = ", ".join(dict.fromkeys(one.key for one in self.settings))
+        keys = ", ".join(dict.fromkeys(setting.key for setting in self.settings))
         return {name: value for name, value in (("profile", self.profile), ("set", keys)) if value}
 
 
@@ -68,7 +68,7 @@ def read_setting(text: str) -> Setting:
             "--set takes KEY=VALUE", fix="for example --set source.max_connections=2, or --set defaults.sweep.settle=5s"
         )
     document = read_document(written if written.strip() else "null")
-    return Setting(key.strip(), document.values, tuple(one.text for one in document.problems))
+    return Setting(key.strip(), document.values, tuple(problem.text for problem in document.problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def locate_setting(key: str, tables: Sequence[str]) -> SettingTarget:
         location = _walk(key, ())
         return SettingTarget(location, location)
     # A name may hold dots: the longest that fits is meant.
-    name = max((one for one in tables if f"{rest}.".startswith(f"{one}.")), key=len, default=None)
+    name = max((table for table in tables if f"{rest}.".startswith(f"{table}.")), key=len, default=None)
     if name is None:
         word = rest.partition(".")[0]
         text = f"no such table{suggest_name(word, tables)} (legal: {', '.join(tables)})"
@@ -109,15 +109,15 @@ def locate_setting(key: str, tables: Sequence[str]) -> SettingTarget:
 def _walk(key: str, place: Location) -> Location:
     """The words of a key, as far as sections go; what is left is one word."""
     here = Config if not place else find_section(Config.model_fields["tables"].annotation)
-    found: list[str | int] = []
+    steps: list[str | int] = []
     while key:
         if here is None:
-            found.append(key)
+            steps.append(key)
             break
         word, _, key = key.partition(".")
-        found.append(word)
+        steps.append(word)
         field = here.model_fields.get(word)
         if field is None:
             break
         here = find_section(field.annotation, field.metadata)
-    return tuple(found)
+    return tuple(steps)

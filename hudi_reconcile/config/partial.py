@@ -44,16 +44,16 @@ class Partial:
 
 def find_section(annotation: object, metadata: Sequence[object] = ()) -> type[Section] | None:
     """The section that a field holds, alone, in a list or as the values of a mapping; None where it holds none."""
-    for one in metadata:
-        if isinstance(one, Partial):
-            return one.model
+    for marker in metadata:
+        if isinstance(marker, Partial):
+            return marker.model
     parts = get_args(annotation)
     for part in parts:
         if isinstance(part, Partial):
             return part.model
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
-    return next((found for part in parts if (found := find_section(part))), None)
+    return next((section for part in parts if (section := find_section(part))), None)
 
 
 # --- helpers ---
@@ -73,14 +73,16 @@ def _derive(model: type[Section], required: frozenset[str], without: frozenset[L
         value = Field(description=said) if name in required else Field(default_factory=_nothing, description=said)
         fields[name] = (kind, value)
     prefix = "Shared" if without else "Partial"
-    found: type[Section] = create_model(f"{prefix}{model.__name__}", __base__=PartialSection, **fields)
-    return found
+    section: type[Section] = create_model(f"{prefix}{model.__name__}", __base__=PartialSection, **fields)
+    return section
 
 
 def _part(annotation: Any, without: frozenset[Location]) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return _derive(annotation, frozenset(), without)
-    section = next((one for one in get_args(annotation) if isinstance(one, type) and issubclass(one, Section)), None)
+    section = next(
+        (part for part in get_args(annotation) if isinstance(part, type) and issubclass(part, Section)), None
+    )
     return annotation if section is None else _derive(section, frozenset(), without) | None
 
 

@@ -97,7 +97,7 @@ _STORES = ("s3", "gs", "abfs", "hdfs", "file")
 def _store(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in _STORES or parts.username or parts.password or "secret" in parts.query.lower():
-        known = ", ".join(f"{one}://" for one in _STORES)
+        known = ", ".join(f"{scheme}://" for scheme in _STORES)
         raise ValueError(f"not an address without keys that starts with {known}; the machine gives the keys")
     return address
 

@@ -52,8 +52,8 @@ def find_fatal_problems(document: Document) -> list[Problem]:
 
 def config_error(problems: list[Problem], file: str, *, fix: str = FIX) -> ConfigError:
     """All problems of one file as one error, in the order of its lines."""
-    told = ((problem.line, key_text(problem.location), problem.text) for problem in problems)
-    return join_problems(told, file, fix=fix)
+    entries = ((problem.line, key_text(problem.location), problem.text) for problem in problems)
+    return join_problems(entries, file, fix=fix)
 
 
 def locate_problems(error: ValidationError, document: Document, model: type[Section]) -> Iterator[Problem]:
@@ -61,20 +61,20 @@ def locate_problems(error: ValidationError, document: Document, model: type[Sect
 
     Those beyond the first `MOST_SHOWN` are yielded without their sentence, which nobody will read and which takes its time.
     """
-    found = []
+    entries = []
     for line in error.errors(include_url=False, include_input=False, include_context=False):
         location = tuple(step for step in line["loc"] if step != "[key]")
-        found.append((document.find_line(location), location, line["type"], line["msg"]))
-    found.sort(key=lambda one: one[0])
-    for place, location, kind, message in found[:MOST_SHOWN]:
+        entries.append((document.find_line(location), location, line["type"], line["msg"]))
+    entries.sort(key=lambda entry: entry[0])
+    for place, location, kind, message in entries[:MOST_SHOWN]:
         yield Problem(place, location, _sentence(kind, message, location, (document, model)))
-    for place, location, kind, _ in found[MOST_SHOWN:]:
+    for place, location, kind, _ in entries[MOST_SHOWN:]:
         yield Problem(place, location, UNKNOWN_KEY if kind == "extra_forbidden" else "")
 
 
 def join_problems(problems: Iterable[tuple[int, str, str]], file: str, *, fix: str) -> ConfigError:
     """Problems (line, key, text) of one file as one error, in the order of its lines, each once; `MOST_SHOWN` in words."""
-    ordered = sorted(problems, key=lambda one: one[0])
+    ordered = sorted(problems, key=lambda problem: problem[0])
     lines = dict.fromkeys(
         f"{file}:{line}: {shorten(key)}: {text}" if key else f"{file}:{line}: {text}"
         for line, key, text in ordered[:MOST_SHOWN]
@@ -105,20 +105,20 @@ def _sentence(kind: str, message: str, location: Location, context: tuple[Docume
         return f"{UNKNOWN_KEY}{suggest_name(str(location[-1]).lower(), legal)} (legal: {', '.join(legal)})"
     if kind == "missing":
         return "is missing; start the file with `version: 1`" if location == ("version",) else "is missing"
-    found = _describe_value(document, location)
+    value_text = _describe_value(document, location)
     if kind == "literal_error":
         legal = tuple(
             word.strip("'") for word in message.removeprefix("Input should be ").replace(" or ", ", ").split(", ")
         )
         value = document.find_value(location)
-        close = suggest_name(value.lower(), legal) if isinstance(value, str) and found else ""
-        return f"expected {' | '.join(legal)}{found}{close}"
+        close = suggest_name(value.lower(), legal) if isinstance(value, str) and value_text else ""
+        return f"expected {' | '.join(legal)}{value_text}{close}"
     if kind == "rule":
-        return f"{message}{found}" if message.startswith(("not a", "must be", "more than")) else message
+        return f"{message}{value_text}" if message.startswith(("not a", "must be", "more than")) else message
     if kind in ("model_type", "dict_type") and isinstance(document.find_value(location), str):
         # A whole URL, or a password on the wrong line, may stand here.
-        found = ", found text"
-    return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{found}"
+        value_text = ", found text"
+    return f"{_EXPECTED.get(kind, message.replace('Input should', 'must'))}{value_text}"
 
 
 def _describe_value(document: Document, location: Location) -> str:

@@ -79,8 +79,10 @@ def read_base(
     has_tables = not isinstance(values, dict) or bool({"tables", "include"} & values.keys())
     config = parse_config(text if has_tables else text + _NO_TABLES, place, env, read_file, overlay).config
     layered, _ = compose(read_node(read_document(text), place.file, 0), (), overlay)
-    found = layered.document.values
-    tree = {key: found[key] for key in _COPIED if key in found} if isinstance(found, dict) else {}
+    merged_values = layered.document.values
+    tree = (
+        {key: merged_values[key] for key in _COPIED if key in merged_values} if isinstance(merged_values, dict) else {}
+    )
     notes: list[str] = []
     away = place.folder.resolve() != folder.resolve()
     moved = {key: _move_value(value, (key,), place.folder if away else None, notes) for key, value in tree.items()}
@@ -103,8 +105,8 @@ def legal_name(title: str) -> str:
 
 def proposed_files(base: SourceBase, proposals: Sequence[TableProposal], place: str) -> dict[str, str]:
     """Every file of the config by its name: one for each TABLES_A_FILE tables where there are more than these."""
-    taken = [one for one in proposals if not one.hindrance]
-    left_out = [one for one in proposals if one.hindrance]
+    taken = [proposal for proposal in proposals if not proposal.hindrance]
+    left_out = [proposal for proposal in proposals if proposal.hindrance]
     head = _HEAD.format(place=show_line(place)) + write_yaml(base.tree) + "\n"
     pieces = [taken[at : at + TABLES_A_FILE] for at in range(0, len(taken), TABLES_A_FILE)]
     files = {}
@@ -126,27 +128,27 @@ def proposed_files(base: SourceBase, proposals: Sequence[TableProposal], place: 
 LARGEST_MAIN = 500_000
 
 
-def table_text(one: TableProposal) -> str:
+def table_text(proposal: TableProposal) -> str:
     """One table as an entry of `tables`, a line for each key that is proposed, and the reason behind it."""
-    rows = "" if one.table.rows is None else f"about {one.table.rows:,} rows by the catalog"
+    rows = "" if proposal.table.rows is None else f"about {proposal.table.rows:,} rows by the catalog"
     lines = [
-        f"  - name: {spell(one.name)}",
+        f"  - name: {spell(proposal.name)}",
         "    source:",
-        _line("table", spell(one.table.sql), rows),
-        _line("key", _list(one.key), one.key.why),
+        _line("table", spell(proposal.table.sql), rows),
+        _line("key", _list(proposal.key), proposal.key.why),
         "    pull:",
-        _line("strategy", one.strategy.values[0], one.strategy.why),
+        _line("strategy", proposal.strategy.values[0], proposal.strategy.why),
     ]
-    if one.watermark.values:
-        lines.append(_line("watermark", _list(one.watermark), one.watermark.why))
-    if one.incrementing.values:
-        lines.append(_line("incrementing", spell(one.incrementing.values[0]), one.incrementing.why))
-    lines += [f"      # not known: {show_line(text)}" for text in one.unknown]
-    lines += ["    lake:", _line("path", f"lake/{one.name}", "")]
-    if one.partition_by.values:
-        lines.append(_line("partition_by", _list(one.partition_by), one.partition_by.why))
-    if one.rename:
-        lines += ["    compare:", _line("rename", _mapping(one.rename), "the lake cannot hold these names")]
+    if proposal.watermark.values:
+        lines.append(_line("watermark", _list(proposal.watermark), proposal.watermark.why))
+    if proposal.incrementing.values:
+        lines.append(_line("incrementing", spell(proposal.incrementing.values[0]), proposal.incrementing.why))
+    lines += [f"      # not known: {show_line(text)}" for text in proposal.unknown]
+    lines += ["    lake:", _line("path", f"lake/{proposal.name}", "")]
+    if proposal.partition_by.values:
+        lines.append(_line("partition_by", _list(proposal.partition_by), proposal.partition_by.why))
+    if proposal.rename:
+        lines += ["    compare:", _line("rename", _mapping(proposal.rename), "the lake cannot hold these names")]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -165,7 +167,7 @@ def show_line(text: str) -> str:
     >>> show_line("a\nb\x1b[31m")
     'a b\\x1b[31m'
     """
-    return "".join(_character(one) for one in " ".join(text.split()))
+    return "".join(_character(character) for character in " ".join(text.split()))
 
 
 # --- helpers ---
@@ -174,9 +176,9 @@ def show_line(text: str) -> str:
 def _move_value(value: object, location: Location, folder: Path | None, notes: list[str]) -> object:
     """The value as a config of another folder means it; `folder` is where it was, None where that stays the same."""
     if isinstance(value, Mapping):
-        return {key: _move_value(one, (*location, key), folder, notes) for key, one in value.items()}
+        return {key: _move_value(member, (*location, key), folder, notes) for key, member in value.items()}
     if isinstance(value, list):
-        return [_move_value(one, (*location, index), folder, notes) for index, one in enumerate(value)]
+        return [_move_value(member, (*location, index), folder, notes) for index, member in enumerate(value)]
     if is_secret(location, value) and value is not None and not (isinstance(value, str) and "${" in value):
         variable = "HUDI_RECONCILE_" + re.sub(r"\W", "_", "_".join(map(str, location)), flags=re.ASCII).upper()
         notes.append(f"{'.'.join(map(str, location))} is a secret, and not copied: set {variable}")
@@ -185,21 +187,21 @@ def _move_value(value: object, location: Location, folder: Path | None, notes: l
         return value
     if location[:2] == ("jars", "paths") and "${" not in value:
         return str(folder / value)
-    return _FILE.sub(lambda found: f"${{file:{folder / found[1]}}}", value)
+    return _FILE.sub(lambda match: f"${{file:{folder / match[1]}}}", value)
 
 
-def _left_out_text(one: TableProposal) -> str:
+def _left_out_text(proposal: TableProposal) -> str:
     """Why a table is left out, and how it would stand in the config: both as comments."""
-    pull = f"strategy: {one.strategy.values[0]}"
-    if one.watermark.values:
-        pull += f", watermark: {_list(one.watermark)}"
-    if one.incrementing.values:
-        pull += f", incrementing: {spell(one.incrementing.values[0])}"
-    rename = f", compare: {{rename: {_mapping(one.rename)}}}" if one.rename else ""
-    entry = f"source: {{table: {spell(one.table.sql)}, key: {_list(one.key)}}}, pull: {{{pull}}}{rename}"
+    pull = f"strategy: {proposal.strategy.values[0]}"
+    if proposal.watermark.values:
+        pull += f", watermark: {_list(proposal.watermark)}"
+    if proposal.incrementing.values:
+        pull += f", incrementing: {spell(proposal.incrementing.values[0])}"
+    rename = f", compare: {{rename: {_mapping(proposal.rename)}}}" if proposal.rename else ""
+    entry = f"source: {{table: {spell(proposal.table.sql)}, key: {_list(proposal.key)}}}, pull: {{{pull}}}{rename}"
     return (
-        f"# {show_line(one.table.sql)}: {show_line(one.hindrance)}\n"
-        f"#  - {{name: {spell(one.name)}, {entry}, lake: {{path: lake/{one.name}}}}}\n"
+        f"# {show_line(proposal.table.sql)}: {show_line(proposal.hindrance)}\n"
+        f"#  - {{name: {spell(proposal.name)}, {entry}, lake: {{path: lake/{proposal.name}}}}}\n"
     )
 
 
@@ -208,8 +210,8 @@ def _line(key: str, value: str, why: str) -> str:
     return f"{text:<38}  # {show_line(why)}" if why else text
 
 
-def _list(one: Proposed) -> str:
-    return f"[{', '.join(map(spell, one.values))}]"
+def _list(choice: Proposed) -> str:
+    return f"[{', '.join(map(spell, choice.values))}]"
 
 
 def _mapping(names: Mapping[str, str]) -> str:
@@ -223,12 +225,12 @@ def _spell(text: str) -> str:
 
 
 def _quote_characters(text: str) -> Iterator[str]:
-    return (f"\\{one}" if one in '"\\' else _character(one) for one in text)
+    return (f"\\{character}" if character in '"\\' else _character(character) for character in text)
 
 
-def _character(one: str) -> str:
+def _character(character: str) -> str:
     """The character, or an escape that YAML reads back where a reader of YAML or a terminal would not take it as it is."""
-    if one.isprintable():
-        return one
-    code = ord(one)
+    if character.isprintable():
+        return character
+    code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"  # noqa: PLR2004

@@ -83,10 +83,10 @@ def _default(field: FieldInfo) -> str:
         return "required"
     if field.default_factory is not None:
         return "by other keys" if field.annotation is not None and not _is_section(field) else ""
-    found = field.default
-    if isinstance(found, Section) or _is_section(field):
-        return "" if found is not None else "`null`"
-    return f"`{_plain(found)}`"
+    default = field.default
+    if isinstance(default, Section) or _is_section(field):
+        return "" if default is not None else "`null`"
+    return f"`{_plain(default)}`"
 
 
 def _is_section(field: FieldInfo) -> bool:
@@ -106,12 +106,12 @@ def _plain(value: object) -> str:
 def _type(schema: Mapping[str, Any]) -> str:
     """The type in words, of its JSON Schema."""
     if "anyOf" in schema:
-        kinds = [_type(one) for one in schema["anyOf"]]
+        kinds = [_type(variant) for variant in schema["anyOf"]]
         return kinds[0] if kinds[:1] == ["share"] else " or ".join(kinds)
     if "const" in schema:
         return f"`{schema['const']}`"
     if "enum" in schema:
-        return ", ".join(f"`{one}`" for one in schema["enum"])
+        return ", ".join(f"`{word}`" for word in schema["enum"])
     match schema.get("type"):
         case "array":
             return f"list of {_type(schema['items'])}"

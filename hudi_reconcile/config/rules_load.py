@@ -44,8 +44,8 @@ def load_rules(path: Path, *, shown: str, table: str | None, doubt: Doubt | None
 def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None = None) -> RuleSet:
     """The rules of a text; reads no file. Raises ConfigError with all its problems."""
     document = read_document(text)
-    if found := find_fatal_problems(document):
-        raise config_error(list(dict.fromkeys([*document.problems, *found])), file, fix=FIX)
+    if fatal_problems := find_fatal_problems(document):
+        raise config_error(list(dict.fromkeys([*document.problems, *fatal_problems])), file, fix=FIX)
     problems = list(document.problems)
     head, more = _entry(document, (), RulesHead, file)
     problems += more
@@ -59,16 +59,16 @@ def parse_rules(text: str, file: str, table: str | None, *, doubt: Doubt | None 
     problems += _cross_problems(document, table)
     if problems or not isinstance(head, RulesHead):
         raise config_error(problems, file, fix=FIX)
-    waivers = tuple(one.waiver() for one in head.waivers)
-    return RuleSet(head.table, tuple(one for one in rules if one is not None), waivers, file)
+    waivers = tuple(entry.waiver() for entry in head.waivers)
+    return RuleSet(head.table, tuple(sound_rule for sound_rule in rules if sound_rule is not None), waivers, file)
 
 
 def rules_schema() -> dict[str, object]:
     """The JSON Schema of a rules file, draft 2020-12, for editors."""
-    found = RulesFile.model_json_schema(mode="validation")
+    schema = RulesFile.model_json_schema(mode="validation")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **found,
+        **schema,
         "title": "rules file of hudi-reconcile",
     }
 
@@ -102,13 +102,13 @@ def _entry(document: Document, here: Location, model: type[Any], file: str) -> t
     try:
         return model.model_validate(document.find_value(here), context=Place(file, Path())), []
     except ValidationError as error:
-        found = locate_problems(error, document.enter(here), model)
-        return None, [replace(one, location=(*here, *one.location)) for one in found]
+        problems = locate_problems(error, document.enter(here), model)
+        return None, [replace(problem, location=(*here, *problem.location)) for problem in problems]
 
 
 def _list_entries(values: object, key: str = "rules") -> list[object]:
-    found = values.get(key) if isinstance(values, dict) else None
-    return found if isinstance(found, list) else []
+    entries = values.get(key) if isinstance(values, dict) else None
+    return entries if isinstance(entries, list) else []
 
 
 def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
@@ -131,10 +131,10 @@ def _cross_problems(document: Document, table: str | None) -> Iterator[Problem]:
     ids = dict.fromkeys(
         raw["id"] for raw in _list_entries(values) if isinstance(raw, dict) and isinstance(raw.get("id"), str)
     )
-    told = 0
+    unknown_count = 0
     for index, raw in enumerate(_list_entries(values, "waivers")):
         name = raw.get("rule") if isinstance(raw, dict) else None
         if isinstance(name, str) and name not in ids:
-            place, told = ("waivers", index, "rule"), told + 1
-            close = suggest_name(name.lower(), tuple(ids)) if told <= MOST_SHOWN else ""
+            place, unknown_count = ("waivers", index, "rule"), unknown_count + 1
+            close = suggest_name(name.lower(), tuple(ids)) if unknown_count <= MOST_SHOWN else ""
             yield Problem(document.find_line(place), place, f"there is no rule {shorten(name)!r}{close}")

@@ -72,10 +72,10 @@ def _number(value: object) -> object:
 
 
 def _scalar(value: object) -> object:
-    found = _number(value)
-    if not isinstance(found, str | int | Decimal):
+    scalar = _number(value)
+    if not isinstance(scalar, str | int | Decimal):
         raise ValueError("must be a number, a text or true or false")
-    return found
+    return scalar
 
 
 def _end(value: object) -> object:
@@ -85,10 +85,10 @@ def _end(value: object) -> object:
 
 
 def _tolerance(value: object) -> object:
-    found = Decimal(value) if type(value) is int else _number(value)
-    if not isinstance(found, Decimal) or found < 0:
+    tolerance = Decimal(value) if type(value) is int else _number(value)
+    if not isinstance(tolerance, Decimal) or tolerance < 0:
         raise ValueError("must be a number from 0 up")
-    return found
+    return tolerance
 
 
 def _arguments(value: object) -> object:
@@ -300,7 +300,7 @@ AnyRule = (
     | FreshnessRule
 )  # fmt: skip
 RULES: dict[str, type[RuleEntry]] = {
-    get_args(one.model_fields["check"].annotation)[0]: one for one in get_args(AnyRule)
+    get_args(entry.model_fields["check"].annotation)[0]: entry for entry in get_args(AnyRule)
 }
 
 
@@ -404,7 +404,7 @@ def _parse(query: str) -> list[Expr] | None:
 def _other_table(tree: Expr) -> str | None:
     from sqlglot import exp  # noqa: PLC0415 - as above
 
-    named = {BATCH, *(str(one.alias).lower() for one in tree.find_all(exp.CTE))}
+    named = {BATCH, *(str(cte.alias).lower() for cte in tree.find_all(exp.CTE))}
     for table in tree.find_all(exp.Table):
         what = table.this
         if table.find_ancestor(exp.Hint):

@@ -40,12 +40,12 @@ class TableChoice:
     @property
     def names(self) -> tuple[str, ...]:
         """The tables that are named one by one, without a wildcard."""
-        return tuple(one for one in self.patterns if not is_pattern(one))
+        return tuple(pattern for pattern in self.patterns if not is_pattern(pattern))
 
     def takes(self, *names: str) -> bool:
         """Whether a table with these names is chosen, whatever its tags."""
-        taken = not self.patterns or any(matches(one, name) for one in self.patterns for name in names)
-        return taken and not any(matches(one, name) for one in self.excludes for name in names)
+        taken = not self.patterns or any(matches(pattern, name) for pattern in self.patterns for name in names)
+        return taken and not any(matches(pattern, name) for pattern in self.excludes for name in names)
 
     @property
     def _options(self) -> tuple[tuple[str, str], ...]:
@@ -115,9 +115,9 @@ def find_table(tables: Sequence[_Table], name: str) -> _Table:
 
 def _matching(option: str, pattern: str, names: Sequence[str]) -> list[str]:
     """The names that a pattern, or a name, stands for: at least one."""
-    found = [name for name in names if matches(pattern, name)]
-    if found:
-        return found
+    matching_names = [name for name in names if matches(pattern, name)]
+    if matching_names:
+        return matching_names
     if is_pattern(pattern):
         raise UsageError(f"no table matches {option} {pattern!r}", fix=f"legal after {option}: {', '.join(names)}")
     raise _unknown(option, pattern, names)
@@ -131,7 +131,7 @@ def _unknown(option: str, name: str, names: Sequence[str]) -> UsageError:
 
 
 def _require_tag(tag: str, tables: Sequence[Selectable]) -> None:
-    known = tuple(dict.fromkeys(one for table in tables for one in table.tags))
+    known = tuple(dict.fromkeys(table_tag for table in tables for table_tag in table.tags))
     if tag in known:
         return
     raise UsageError(

@@ -35,8 +35,8 @@ def source_sql_findings(raw: Raw) -> Iterator[Finding]:
 
 
 def _product(url: str) -> str:
-    found = find_database(url)
-    return found.sql if found else read_scheme(url)
+    database = find_database(url)
+    return database.sql if database else read_scheme(url)
 
 
 _SHAPE = re.compile(r"[a-z][a-z0-9_]*(\+[a-z0-9_]+)?://\S*|jdbc:[a-z0-9]+:\S+", re.IGNORECASE)
@@ -67,11 +67,11 @@ def find_transport(url: str, *, insecure: bool) -> Transport | None:
     Raises:
         UsageError: it would not be verified, and the config does not say `insecure`.
     """
-    found = None if is_jdbc(url) else _ADDRESS.fullmatch(url)
-    if found is None:
+    match = None if is_jdbc(url) else _ADDRESS.fullmatch(url)
+    if match is None:
         return None
-    given = dict(parse_qsl(found["query"] or "", keep_blank_values=True))
-    return read_transport(found["host"] or "127.0.0.1", given, insecure=insecure, roots=SYSTEM)
+    given = dict(parse_qsl(match["query"] or "", keep_blank_values=True))
+    return read_transport(match["host"] or "127.0.0.1", given, insecure=insecure, roots=SYSTEM)
 
 
 def unverified_findings(url: str, options: Mapping[str, str], *, insecure: bool) -> Iterator[str]:

@@ -51,7 +51,7 @@ def pull_findings(pull: Raw) -> Iterator[Finding]:
     ordered = pull.get("watermark") or pull.get("incrementing") or strategy == _BY_VERSION
     if pull.get("limit") is not None and not ordered:
         yield ("limit",), "needs an order: name `watermark` or `incrementing`"
-    lone = [one for one in ("most_pages", "stop_after") if pull.get(one) is not None and pull.get("limit") is None]
+    lone = [key for key in ("most_pages", "stop_after") if pull.get(key) is not None and pull.get("limit") is None]
     yield from (((name,), "needs `limit`: a pull ends between two pages") for name in lone)
 
 

@@ -42,9 +42,9 @@ from hudi_reconcile.config.table_rules import (
     pull_findings,
     table_findings,
 )
-from hudi_reconcile.core.catalog_sync import flag_problems
 from hudi_reconcile.core.errors import UsageError, fold
-from hudi_reconcile.core.plan.lake_ownership import list_option_problems
+from hudi_reconcile.core.lake.catalog_sync import flag_problems
+from hudi_reconcile.core.lake.ownership import list_option_problems
 from hudi_reconcile.core.tables.values import READ_SEQ, RECORD_KEY, ChangeLog, PartitionField, TableType
 
 Mask = Literal["hmac", "redact", "show"]

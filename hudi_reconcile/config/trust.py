@@ -36,7 +36,7 @@ def list_trust(config: Config) -> tuple[Trust, ...]:
 
 def sentences(config: Config) -> tuple[str, ...]:
     """The same as a sentence each, for results and reports."""
-    return tuple(one.sentence for one in list_trust(config))
+    return tuple(trust.sentence for trust in list_trust(config))
 
 
 def _list_source_trust(source: SourceConfig) -> Iterator[Trust]:

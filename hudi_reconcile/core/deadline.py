@@ -26,9 +26,13 @@ class Deadline:
         return now_seconds >= self.at_seconds
 
 
-def find_first_deadline(*found: Deadline | None) -> Deadline | None:
+def find_first_deadline(*deadlines: Deadline | None) -> Deadline | None:
     """The one that comes first, of equals the first named; None where there is none."""
-    return min((one for one in found if one is not None), key=lambda one: one.at_seconds, default=None)
+    return min(
+        (deadline for deadline in deadlines if deadline is not None),
+        key=lambda deadline: deadline.at_seconds,
+        default=None,
+    )
 
 
 def name_table_limit(table: str) -> str:

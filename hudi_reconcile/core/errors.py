@@ -137,9 +137,9 @@ def find_nearest_name(name: str, legal: Iterable[str]) -> str | None:
     """The legal name that looks most like this one; None where none comes near."""
     if len(name) > _LONGEST:
         return None
-    near = [one for one in islice(legal, _MOST) if len(one) <= _LONGEST]
-    found = get_close_matches(name, near, n=1, cutoff=0.6)
-    return found[0] if found else None
+    near = [legal_name for legal_name in islice(legal, _MOST) if len(legal_name) <= _LONGEST]
+    matches = get_close_matches(name, near, n=1, cutoff=0.6)
+    return matches[0] if matches else None
 
 
 def suggest_name(name: str, legal: Iterable[str]) -> str:

@@ -171,7 +171,7 @@ def _rule_document(rule: RuleResult) -> dict[str, Any]:
         document["waiver"]["expires"] = rule.waiver.expires.isoformat()
     document["totals"] = None if rule.totals is None else rule.totals.document
     if rule.keys is not None:
-        document["keys"]["sample"] = [dict(one) for one in rule.keys.sample]
+        document["keys"]["sample"] = [dict(key) for key in rule.keys.sample]
     return document
 
 

@@ -37,6 +37,26 @@ def is_wholly_corrected(table: Document) -> bool:
     )
 
 
+_SIDES = ("lake_path", "source_at", "source_of", "source_columns", "source_key")
+
+
+def list_changed_settings(earlier: Document, later: Document) -> list[str]:
+    """What two comparisons of a table did not have in common, as far as both show it: the sides, or the settings.
+
+    What one of them left out or allowed for, it calls equal. Results of earlier versions show less.
+    """
+    was, now = (table.get("provenance", {}) for table in (earlier, later))
+    known = [name for name in _SIDES if name in was and name in now]
+    changed = [f"{was[name]} (now {now[name]})" for name in known if was[name] != now[name]]
+    settings, others = earlier.get("compare"), later.get("compare")
+    if settings is None or others is None:
+        return changed
+    pairs = {name: (settings[name], others[name]) for name in ("rename", "tolerance")}
+    pairs["exclude"] = sorted(settings["exclude"]), sorted(others["exclude"])
+    changed += [f"with another compare.{name} than the config has now" for name, (a, b) in pairs.items() if a != b]
+    return changed
+
+
 def lacks_catalog(table: Document) -> bool:
     """True where all went well, but that the catalog was not brought up to date."""
     return (table.get("error") or {}).get("type") == UNSYNCED
@@ -71,21 +91,21 @@ def find_open_drift(table: Document) -> dict[str, int]:
     """
     if is_wholly_corrected(table):
         return {}
-    found = {kind: rows for kind, rows in table["findings"].items() if rows}
+    findings = {kind: rows for kind, rows in table["findings"].items() if rows}
     again, listed = table.get("findings_left"), table.get("uncorrected")
     if again is None or listed is None or not table["verified_at"]:
-        return found
+        return findings
     done, by_kind = table["corrections"], listed.get("by_kind", {})
-    unknown = max(0, sum(found.values()) - done["applied"] - done.get("applied_before", 0) - sum(by_kind.values()))
-    kinds = {**found, **again}
-    left = {k: max(again.get(k, 0), min(found.get(k, 0), by_kind.get(k, 0) + unknown)) for k in kinds}
-    return {kind: rows for kind, rows in left.items() if rows}
+    unknown = max(0, sum(findings.values()) - done["applied"] - done.get("applied_before", 0) - sum(by_kind.values()))
+    kinds = {**findings, **again}
+    open_rows = {k: max(again.get(k, 0), min(findings.get(k, 0), by_kind.get(k, 0) + unknown)) for k in kinds}
+    return {kind: rows for kind, rows in open_rows.items() if rows}
 
 
 def select_after_apply(table: Document, applied: Document) -> Document:
     """The part of a sweep's or run's result after an apply of its plan: what was compared, and what was corrected."""
-    told = ("outcome", "corrections", "verified_at", "findings_left", "uncorrected")
-    return {**table, **{name: applied.get(name) for name in told}}
+    names = ("outcome", "corrections", "verified_at", "findings_left", "uncorrected")
+    return {**table, **{name: applied.get(name) for name in names}}
 
 
 def count_open_rules(table: Document) -> int:
@@ -113,9 +133,11 @@ def restore_result_without_plan(table: Mapping[str, Any], run_id: str) -> TableR
         note = f"run {run_id} found drift but holds no plan: what its rules found is not repaired by an apply"
         return TableResult(table["name"], outcome, notes=(note,))
     why = "it could not be compared" if error is None else error["message"]
-    left = Unverified("table", table["name"], f"run {run_id} ended {outcome} and holds no plan: {why}", _fix(table))
+    unverified = Unverified(
+        "table", table["name"], f"run {run_id} ended {outcome} and holds no plan: {why}", _fix(table)
+    )
     failure = None if error is None else Failure(error["type"], error["message"], error["fix"])
-    return TableResult(table["name"], outcome, error=failure, unverified=(left,))
+    return TableResult(table["name"], outcome, error=failure, unverified=(unverified,))
 
 
 def list_unjudged_rows(table: Mapping[str, Any]) -> tuple[Unverified, ...]:
@@ -123,8 +145,10 @@ def list_unjudged_rows(table: Mapping[str, Any]) -> tuple[Unverified, ...]:
 
     Rows outside the partitions that it was asked for are none of them: an apply says by itself what its plan is a part of.
     """
-    named = (Unverified(one["what"], one["name"], one["why"], one["fix"]) for one in table.get("unverified", ()))
-    return tuple(one for one in named if one.what == "rows" and not are_outside(one))
+    named = (
+        Unverified(entry["what"], entry["name"], entry["why"], entry["fix"]) for entry in table.get("unverified", ())
+    )
+    return tuple(entry for entry in named if entry.what == "rows" and not are_outside(entry))
 
 
 def _fix(table: Mapping[str, Any]) -> str:
@@ -168,7 +192,7 @@ def add_config_to_fixes(result: TableResult, config: str | None, profile: str | 
     return replace(
         result,
         error=None if error is None else replace(error, fix=add_config(error.fix, config, profile)),
-        guards=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.guards),
-        unverified=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.unverified),
-        rules=tuple(replace(one, fix=add_config(one.fix, config, profile)) for one in result.rules),
+        guards=tuple(replace(guard, fix=add_config(guard.fix, config, profile)) for guard in result.guards),
+        unverified=tuple(replace(entry, fix=add_config(entry.fix, config, profile)) for entry in result.unverified),
+        rules=tuple(replace(rule, fix=add_config(rule.fix, config, profile)) for rule in result.rules),
     )

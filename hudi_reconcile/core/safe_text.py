@@ -40,7 +40,7 @@ def escape_controls(text: str) -> str:
     'a\\x1b[31mb # #[add-mask]c'
     """
     text = _LOGGED_COMMAND.sub("# #", text)
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def escape_json(text: str) -> str:
@@ -50,7 +50,7 @@ def escape_json(text: str) -> str:
     '"a\\u202eb \\u0023#vso[c"'
     """
     text = _LOGGED_COMMAND.sub(r"\\u0023#", text)
-    return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 # Names of settings that hold secrets, those of the stores of docs/object-stores.md among them; as Python's and Java's regular
@@ -133,13 +133,13 @@ def extract_places(text: str) -> str:
     >>> extract_places("An error: java.lang.X\nCaused by: a.BException: Ann\n\tat a.B.c(B.java:7)\nmore Ann")
     'Caused by: a.BException\n\tat a.B.c(B.java:7)\n'
     """
-    found = []
+    places = []
     for line in text.splitlines():
         if _PLACE.match(line):
-            found.append(line)
+            places.append(line)
         elif cause := _CAUSE.match(line):
-            found.append(cause.group(1))
-    return "".join(f"{line}\n" for line in found[:_MOST_LINES])
+            places.append(cause.group(1))
+    return "".join(f"{line}\n" for line in places[:_MOST_LINES])
 
 
 def parse_json(text: str) -> Any:

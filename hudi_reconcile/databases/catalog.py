@@ -43,8 +43,8 @@ def describe_table(
             fix=f"use strategy timestamp, or full: tables[{request.name}].pull.strategy",
         )
     key = _key(request, unique, columns, KEY_KINDS | key_texts)
-    texts = {one.name for one in columns if one.name in key and one.kind in key_texts}
-    columns = tuple(replace(one, kind=Kind.OWN_TEXT) if one.name in texts else one for one in columns)
+    texts = {column.name for column in columns if column.name in key and column.kind in key_texts}
+    columns = tuple(replace(column, kind=Kind.OWN_TEXT) if column.name in texts else column for column in columns)
     table = SourceTable(
         name=name,
         columns=_choose_columns(request, columns, key),
@@ -54,7 +54,7 @@ def describe_table(
         version=version,
     )
     return Described(
-        table, any(index.not_null and set(index.names) <= set(key) for index in unique), where or request.where
+        table, any(index.is_proof and set(index.names) <= set(key) for index in unique), where or request.where
     )
 
 

@@ -182,11 +182,11 @@ def _transact_read_only(engine: sa.Engine, begin: tuple[str, ...]) -> None:
 
 
 def _is_broken(error: DBAPIError) -> bool:
-    found = error.orig
-    code = next(iter(getattr(found, "args", ())), None)
-    state = getattr(found, "sqlstate", None)
+    cause = error.orig
+    code = next(iter(getattr(cause, "args", ())), None)
+    state = getattr(cause, "sqlstate", None)
     refused = (
-        type(found).__name__ == "OperationalError" and state is None and not isinstance(code, int)
+        type(cause).__name__ == "OperationalError" and state is None and not isinstance(code, int)
     )  # psycopg: connecting
     known = classify_state(state, code if isinstance(code, int) else None)
     return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE

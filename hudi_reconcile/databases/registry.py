@@ -6,15 +6,17 @@ config is judged without either. What no folder here reads is reached by its own
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.jdbc import is_jdbc, read_product
+from hudi_reconcile.core.source.jdbc import is_jdbc, read_product, strip_url
 from hudi_reconcile.sql.connection_properties import DRIVERS, Driver
 
 if TYPE_CHECKING:  # a config is read without them
@@ -22,6 +24,8 @@ if TYPE_CHECKING:  # a config is read without them
     from hudi_reconcile.databases.base import Engine
 
 FOLDERS: Final = ("postgres", "mysql")
+# Of what follows a JDBC URL's place, the one setting that says which database it is.
+_DATABASE_SETTING = re.compile(r"[;?&/,]database(?:name)?=([^;?&/,]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +70,38 @@ def read_scheme(url: str) -> str:
 def find_database(url: str) -> KnownDatabase | None:
     """The database that a URL names, also by a `jdbc:` URL; None where none here has an engine of its own."""
     scheme = read_scheme(url)
-    return next((one for one in list_databases().values() if scheme in one.schemes), None)
+    return next((database for database in list_databases().values() if scheme in database.schemes), None)
+
+
+def place_url(url: str) -> str:
+    """Which database a source's URL means, as it spells it and OpenLineage names the server: no login, no other settings.
+
+    Raises UsageError for what is no URL.
+
+    >>> place_url("postgresql+psycopg://reader@DB.example/shop?sslmode=require")
+    'postgres://db.example:5432/shop'
+    >>> place_url("jdbc:h2:tcp://reader@db/shop;IFEXISTS=TRUE")
+    'jdbc:h2:db/shop'
+    >>> place_url("jdbc:sqlserver://db;encrypt=true;databaseName=shop")
+    'jdbc:sqlserver://db database shop'
+    """
+    if is_jdbc(url):
+        named = _DATABASE_SETTING.search(url)
+        return strip_url(url) + (f" database {named[1]}" if named else "")
+    known = find_database(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (known.port if known else 0)
+    except ValueError as error:
+        raise UsageError("source.url is not a URL", fix="correct its host or port") from error
+    engine = known.namespace if known else parts.scheme
+    return f"{engine}://{parts.hostname or ''}:{port}/{parts.path.strip('/')}"
 
 
 def find_own_jars(url: str) -> str:
     """The folder of the source whose own jars (its `jars.lock`, where it has one) this URL needs; empty for a `jdbc:` URL."""
-    found = None if is_jdbc(url) else find_database(url)
-    return next((folder for folder, one in list_databases().items() if one is found), "")
+    url_database = None if is_jdbc(url) else find_database(url)
+    return next((folder for folder, database in list_databases().items() if database is url_database), "")
 
 
 def driver_word(url: str) -> str:
@@ -81,19 +110,19 @@ def driver_word(url: str) -> str:
     >>> driver_word("mariadb+pymysql://reader@host/shop"), driver_word("jdbc:H2:/data/shop")
     ('mysql', 'h2')
     """
-    found = find_database(url)
-    return found.dialect if found else read_scheme(url)
+    database = find_database(url)
+    return database.dialect if database else read_scheme(url)
 
 
 def known_drivers() -> dict[str, Driver]:
     """What each driver may be told: of the databases here by their dialects, of the others by the product in their URLs."""
-    return {**{one.dialect: one.driver for one in list_databases().values()}, **DRIVERS}
+    return {**{database.dialect: database.driver for database in list_databases().values()}, **DRIVERS}
 
 
 def refuse_own_by_jdbc(url: str) -> None:
     """Raises UsageError for a `jdbc:` URL of a database that is read by an engine of its own."""
-    found = find_database(url) if is_jdbc(url) else None
-    if found is not None:
+    database = find_database(url) if is_jdbc(url) else None
+    if database is not None:
         raise UsageError(
-            f"source.url: {found.why_not_jdbc.format(product=read_product(url))}", fix=f"write {found.example}"
+            f"source.url: {database.why_not_jdbc.format(product=read_product(url))}", fix=f"write {database.example}"
         )

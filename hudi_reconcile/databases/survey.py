@@ -26,22 +26,22 @@ def survey_tables(engine: Engine, schemas: tuple[str, ...], wanted: Wanted) -> t
         SourceError: the database does not answer.
         UsageError: there is no table at all, or no way to list them.
     """
-    found = tuple(
+    tables = tuple(
         _survey_jdbc(engine, schemas, wanted)
         if isinstance(engine, jdbc.JdbcEngine)
         else _survey_own_database(engine, schemas)
     )
-    if not found:
+    if not tables:
         where = f"schema {', '.join(schemas)}" if schemas else "the schemas that are read without --schema"
         raise UsageError(
             f"{engine.place}: this role sees no table in {where}",
             fix="name another one: --schema NAME; or let the role see the tables: GRANT SELECT",
         )
-    return tuple(table for table in found if wanted(table.title, table.sql))
+    return tuple(table for table in tables if wanted(table.title, table.sql))
 
 
 def _survey_own_database(engine: Engine, schemas: tuple[str, ...]) -> Iterable[CatalogTable]:
-    (survey,) = (one.survey for one in list_databases().values() if one.dialect == engine.dialect.NAME)
+    (survey,) = (database.survey for database in list_databases().values() if database.dialect == engine.dialect.NAME)
     if survey is None:
         raise UsageError(
             f"{engine.place}: the tables of this database cannot be proposed",
@@ -58,22 +58,22 @@ def _survey_jdbc(engine: jdbc.JdbcEngine, schemas: tuple[str, ...], wanted: Want
         # Products whose schemas are JDBC catalogs tell no schema at all.
         in_catalog = facts.schema is None and facts.catalog is not None
         catalog, inner = (schema, None) if in_catalog else (facts.catalog, schema)
-        for one in database.relations(catalog, inner, None):
-            if (kind := _jdbc_type(one)) is None:
+        for relation in database.relations(catalog, inner, None):
+            if (kind := _jdbc_type(relation)) is None:
                 continue
-            where = one.schema or one.catalog
-            parts = (one.name,) if where in (None, own) else (str(where), one.name)
+            where = relation.schema or relation.catalog
+            parts = (relation.name,) if where in (None, own) else (str(where), relation.name)
             title, sql = ".".join(parts), ".".join(_jdbc_name(part, facts.folds) for part in parts)
             # A driver is asked table by table: of what nobody wants it is not asked.
             yield (
-                _jdbc_table(engine, one, title=title, sql=sql)
+                _jdbc_table(engine, relation, title=title, sql=sql)
                 if kind == "table" and wanted(title, sql)
                 else CatalogTable(title=title, sql=sql, type="view", indexed=None)
             )
 
 
-def _jdbc_type(one: Relation) -> str | None:
-    kind = one.type.upper()
+def _jdbc_type(relation: Relation) -> str | None:
+    kind = relation.type.upper()
     if "SYSTEM" in kind or "TEMPORARY" in kind:
         return None
     return "table" if "TABLE" in kind else "view" if "VIEW" in kind else None
@@ -85,9 +85,9 @@ def _jdbc_name(part: str, folds: str) -> str:
     return part if _PLAIN.fullmatch(part) and folded == part else '"' + part.replace('"', '""') + '"'
 
 
-def _jdbc_table(engine: jdbc.JdbcEngine, one: Relation, *, title: str, sql: str) -> CatalogTable:
+def _jdbc_table(engine: jdbc.JdbcEngine, relation: Relation, *, title: str, sql: str) -> CatalogTable:
     database, product = engine.database(), engine.dialect.product
-    name = ".".join(engine.dialect.quote(part) for part in (one.schema or one.catalog, one.name) if part)
+    name = ".".join(engine.dialect.quote(part) for part in (relation.schema or relation.catalog, relation.name) if part)
     unread = ""
     try:
         database.shape(f"select * from {name} where 1 = 0")
@@ -95,15 +95,15 @@ def _jdbc_table(engine: jdbc.JdbcEngine, one: Relation, *, title: str, sql: str)
         unread = f"this role cannot read it: {error.message}"
     columns = tuple(
         CatalogColumn(engine.dialect.describe_column(reported), numbered=reported.numbered)
-        for reported in database.columns(one)
+        for reported in database.columns(relation)
     )
-    indexes = database.indexes(one)
+    indexes = database.indexes(relation)
     nullable = {column.column.name for column in columns if column.column.nullable}
     return CatalogTable(
         title=title,
         sql=sql,
         columns=columns,
-        keys=tuple(jdbc.unique_keys(database.primary_key(one), indexes, nullable)),
+        keys=tuple(jdbc.unique_keys(database.primary_key(relation), indexes, nullable)),
         indexed=frozenset(_first(index.columns for index in indexes if not index.is_partial)) if indexes else None,
         unread=unread,
         key_kinds=KEY_KINDS - ({Kind.BYTES} if product.texts.hex is None else set()),

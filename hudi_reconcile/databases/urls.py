@@ -23,8 +23,8 @@ _HOST = re.compile(r"[\w.-]*|[0-9A-Fa-f:.]+(%[\w.-]+)?")
 
 def open_engine(connection: Connection) -> Engine:
     """The engine that reaches this database. No query is sent yet."""
-    (found,) = (one for one in list_databases().values() if one.dialect == connection.dialect)
-    return found.open_engine(connection)
+    (database,) = (database for database in list_databases().values() if database.dialect == connection.dialect)
+    return database.open_engine(connection)
 
 
 def build_connection(url: str, password: str, **settings: Any) -> Connection:
@@ -40,7 +40,7 @@ def build_connection(url: str, password: str, **settings: Any) -> Connection:
     if legal is None:
         raise UsageError(
             f"source.url: {parsed.get_backend_name()} is not read in this version"
-            f" (legal: {', '.join(scheme for one in list_databases().values() for scheme in one.schemes)}, or a jdbc: URL)",
+            f" (legal: {', '.join(scheme for entry in list_databases().values() for scheme in entry.schemes)}, or a jdbc: URL)",
             fix=_example(),
         )
     unknown = sorted(set(parsed.query) - legal.parameters)
@@ -53,7 +53,7 @@ def build_connection(url: str, password: str, **settings: Any) -> Connection:
         raise UsageError("source.url names no one host: letters, digits, . - and _, or an address", fix=_example())
     if not parsed.username or not parsed.database:
         raise UsageError("source.url names no user or no database", fix=_example())
-    found = Connection(
+    connection = Connection(
         dialect=legal.dialect,
         host=parsed.host or "127.0.0.1",
         port=parsed.port or legal.port,
@@ -63,8 +63,8 @@ def build_connection(url: str, password: str, **settings: Any) -> Connection:
         tls=_tls(legal, {name: str(value) for name, value in parsed.query.items()}),
         **settings,
     )
-    _ = found.transport  # raises where the server would be left unverified
-    return found
+    _ = connection.transport  # raises where the server would be left unverified
+    return connection
 
 
 def _tls(legal: KnownDatabase, given: dict[str, str]) -> tuple[tuple[str, str], ...]:
@@ -75,4 +75,4 @@ def _tls(legal: KnownDatabase, given: dict[str, str]) -> tuple[tuple[str, str], 
 
 
 def _example() -> str:
-    return f"write {', or '.join(one.example for one in list_databases().values())}"
+    return f"write {', or '.join(database.example for database in list_databases().values())}"

@@ -365,9 +365,9 @@ def _foreign(path: Path, what: str) -> EvidenceError:
     )
 
 
-def _is_flat(value: object, left: int) -> bool:
+def _is_flat(value: object, depth: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return left > 0 and all(_is_flat(one, left - 1) for one in inner)
+    return depth > 0 and all(_is_flat(child, depth - 1) for child in inner)
 
 
 def _is_record(line: bytes) -> bool:

@@ -34,8 +34,8 @@ class CopyPlace:
 
     def names(self) -> frozenset[str]:
         """What lies in the folder."""
-        found = self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))
-        return frozenset(one.base_name for one in found)
+        entries = self.store.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))
+        return frozenset(entry.base_name for entry in entries)
 
 
 def find_place(address: str) -> CopyPlace:
@@ -105,8 +105,8 @@ def _missing(reports: Path, place: CopyPlace, named: list[str], there: frozenset
 def _is_whole(place: CopyPlace, run_id: str, there: frozenset[str]) -> bool:
     if run_id not in there:
         return False
-    found = place.store.get_file_info(place.build_address(f"{run_id}/{RESULT_FILE}"))
-    return bool(found.type == fs.FileType.File)
+    entry = place.store.get_file_info(place.build_address(f"{run_id}/{RESULT_FILE}"))
+    return bool(entry.type == fs.FileType.File)
 
 
 def _copy_run(run: Path, run_id: str, place: CopyPlace) -> None:

@@ -48,10 +48,10 @@ def parse_document(data: bytes, path: Path, version: int) -> Document:
             json.dumps(document, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:  # a UnicodeError is a ValueError
         raise EvidenceError(f"{path} is no JSON document of this tool: {_describe_damage(error)}", fix=_FIX) from error
-    found = document.get("version") if isinstance(document, dict) else None
-    if type(found) is not int or found != version:
+    file_version = document.get("version") if isinstance(document, dict) else None
+    if type(file_version) is not int or file_version != version:
         raise EvidenceError(
-            f"{path} is of version {str(found)[:20]}, this hudi-reconcile reads version {version}",
+            f"{path} is of version {str(file_version)[:20]}, this hudi-reconcile reads version {version}",
             fix="use the hudi-reconcile that wrote the run, or sweep again: hudi-reconcile sweep",
         )
     return dict(document)
@@ -67,10 +67,10 @@ def _describe_damage(error: Exception) -> str:
 
 
 def _refuse_doubled_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ValueError("a key stands in it twice")
-    return found
+    return mapping
 
 
 def _integer(text: str) -> int:
@@ -350,29 +350,29 @@ class _Result(_Part):
 def check_result(document: Mapping[str, Any], run_id: str, path: Path) -> Mapping[str, Any]:
     """The document, where it is the result of this run as a run writes it. Raises EvidenceError where it is not."""
     try:
-        found = _Result.model_validate(document)
+        result = _Result.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise _build_damage_error(path, f"{place or 'it'}: {first['msg']}") from error
-    if found.run_id != run_id:
-        raise _build_damage_error(path, f"it is the result of run {found.run_id[:40]}")
-    for what in _nonsense(found):
+    if result.run_id != run_id:
+        raise _build_damage_error(path, f"it is the result of run {result.run_id[:40]}")
+    for what in _nonsense(result):
         raise _build_damage_error(path, what)
     return document
 
 
-def _nonsense(found: _Result) -> list[str]:
+def _nonsense(result: _Result) -> list[str]:
     """What has the right type and no meaning."""
-    known = {one.value for one in Outcome}
-    names = [table.name for table in found.tables]
+    known = {outcome.value for outcome in Outcome}
+    names = [table.name for table in result.tables]
     said = [
-        f"outcome {one[:40]!r} is none"
-        for one in (found.outcome, *(t.outcome for t in found.tables))
-        if one not in known
+        f"outcome {outcome[:40]!r} is none"
+        for outcome in (result.outcome, *(t.outcome for t in result.tables))
+        if outcome not in known
     ]
     said += ["a table stands in it twice"] if len(set(names)) < len(names) else []
-    for table in found.tables:
+    for table in result.tables:
         for kinds, counts in ((DRIFT_KINDS, table.findings), (NOT_DRIFT_KINDS, table.not_drift)):
             if not set(kinds) - LATER_KINDS <= set(counts) <= set(kinds):
                 said.append(f"table {table.name}: it counts other kinds than {', '.join(kinds)}")

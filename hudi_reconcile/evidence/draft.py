@@ -87,31 +87,34 @@ class Draft:
         if head is None:
             return None
         done = {name: self._read_done(name, folder_of(name)) for name in head.names}
-        tables = [_describe_killed(name) if one is None else one.table for name, one in done.items()]
-        kept = [one for one in done.values() if one is not None]
+        tables = [_describe_killed(name) if entry is None else entry.table for name, entry in done.items()]
+        kept = [entry for entry in done.values() if entry is not None]
         document = {
             "version": _VERSION,
             "run_id": self.run_id,
             "command": head.command,
-            "outcome": find_gravest(Outcome(one["outcome"]) for one in tables).value,
+            "outcome": find_gravest(Outcome(table["outcome"]) for table in tables).value,
             "exit_code": KILLED_EXIT_CODE,
             "started_utc": head.started_utc,
-            "ended_utc": max((one.at_utc for one in kept), default=head.started_utc),
+            "ended_utc": max((entry.at_utc for entry in kept), default=head.started_utc),
             "tables": tables,
-            "provenance": {**head.provenance, **{key: value for one in kept for key, value in one.provenance.items()}},
+            "provenance": {
+                **head.provenance,
+                **{key: value for entry in kept for key, value in entry.provenance.items()},
+            },
             "trust": head.trust,
         }
         with suppress(EvidenceError):
             check_result(document, self.run_id, self.folder)
-            return document, frozenset(folder_of(name) for name, one in done.items() if one is not None)
+            return document, frozenset(folder_of(name) for name, entry in done.items() if entry is not None)
         return None
 
     def _read_done(self, name: str, folder: str) -> _Done | None:
-        found = self._read(_name_file(folder), _Done)
-        if found is None or found.table.get("name") != name or found.table.get("outcome") not in set(Outcome):
+        entry = self._read(_name_file(folder), _Done)
+        if entry is None or entry.table.get("name") != name or entry.table.get("outcome") not in set(Outcome):
             return None
         with suppress(EvidenceError):
-            return found if hash_tree(self.building / folder) == found.files else None
+            return entry if hash_tree(self.building / folder) == entry.files else None
         return None
 
     def _write(self, name: str, facts: Document) -> None:

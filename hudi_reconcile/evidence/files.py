@@ -53,12 +53,12 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise _odd(path) from error
         raise
-    found = os.fstat(descriptor)
-    is_shared = flags & (os.O_WRONLY | os.O_RDWR) and found.st_nlink > 1
-    if stat.S_ISREG(found.st_mode) and not is_shared:
+    status = os.fstat(descriptor)
+    is_shared = flags & (os.O_WRONLY | os.O_RDWR) and status.st_nlink > 1
+    if stat.S_ISREG(status.st_mode) and not is_shared:
         return descriptor
     os.close(descriptor)
-    raise _build_shared_error(path) if is_shared and stat.S_ISREG(found.st_mode) else _odd(path)
+    raise _build_shared_error(path) if is_shared and stat.S_ISREG(status.st_mode) else _odd(path)
 
 
 def read_bytes(path: Path) -> bytes:

@@ -53,11 +53,11 @@ def read_findings(folder: Path, counts: Mapping[str, int], *, kinds: Collection[
             only at the end of the stream.
     """
     expected = {kind: counts.get(kind, 0) for kind in kinds}
-    found: Counter[str] = Counter()
+    tally: Counter[str] = Counter()
     for finding in _read_stored(folder, kinds):
-        found[finding.kind] += 1
+        tally[finding.kind] += 1
         yield finding
-    wrong = [f"{found[kind]} {kind} of {rows}" for kind, rows in expected.items() if found[kind] != rows]
+    wrong = [f"{tally[kind]} {kind} of {rows}" for kind, rows in expected.items() if tally[kind] != rows]
     if wrong:
         raise EvidenceError(
             f"{folder} holds {', '.join(wrong)} that result.json counts: the list is not complete",
@@ -102,9 +102,9 @@ def sample_quotas(counts: Mapping[str, int], limit: int) -> dict[str, int]:
 def parse_finding(line: str, folder: Path) -> Mapping[str, Any]:
     """The finding of a stored line. Raises EvidenceError where it is none: the file was made by somebody else."""
     try:
-        found = json.loads(line)
-        if isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in _SHAPE.items()):
-            return found
+        finding = json.loads(line)
+        if isinstance(finding, dict) and all(isinstance(finding.get(name), kind) for name, kind in _SHAPE.items()):
+            return finding
     except (ValueError, RecursionError):
         pass
     raise EvidenceError(f"{folder} holds a line that is no finding", fix="sweep again: hudi-reconcile sweep")
@@ -144,21 +144,21 @@ def choose_reasons(reasons: Collection[str]) -> tuple[str, ...]:
 
 
 def read_uncorrected(
-    folder: Path, told: Mapping[str, Any], *, kinds: Collection[str], reasons: Collection[str]
+    folder: Path, summary: Mapping[str, Any], *, kinds: Collection[str], reasons: Collection[str]
 ) -> Iterator[str]:
-    """The lines of these kinds and reasons, in the order stored. `told` is what the result says of the list.
+    """The lines of these kinds and reasons, in the order stored. `summary` is what the result says of the list.
 
     Raises:
-        EvidenceError: the files are missing or damaged, or hold more or fewer rows than `told`. This shows only at the end.
+        EvidenceError: the files are missing or damaged, or hold more or fewer rows than `summary`. This shows only at the end.
     """
-    found = 0
+    rows = 0
     for kind, reason, line in _stored_lines(folder):
-        found += 1
+        rows += 1
         if kind in kinds and reason in reasons:
             yield line
-    if found != told["listed_rows"]:
+    if rows != summary["listed_rows"]:
         raise EvidenceError(
-            f"{folder} holds {found} of {told['listed_rows']} rows that result.json counts: the list is not complete",
+            f"{folder} holds {rows} of {summary['listed_rows']} rows that result.json counts: the list is not complete",
             fix=_FIX,
         )
 

@@ -81,7 +81,7 @@ def list_history(store: Store, *, tables: Collection[str] = (), before: str | No
         if before is not None and run_id >= before:
             continue
         past = read_past_run(store, run_id)
-        touched = tuple(one for one in past.tables if not tables or one.name in tables)
+        touched = tuple(table for table in past.tables if not tables or table.name in tables)
         if touched or not tables or past.why:
             yield replace(past, tables=touched)
 
@@ -100,20 +100,20 @@ def read_past_run(store: Store, run_id: str) -> PastRun:
 def _past(run_id: str, document: Mapping[str, Any]) -> PastRun:
     tables = tuple(
         PastTable(
-            one["name"],
-            one["outcome"],
-            dict(one["findings"]),
-            one["corrections"]["applied"],
-            is_whole_comparison(one),
-            one.get("coverage"),
-            one["corrections"].get("applied_before", 0),
-            one.get("plan_id"),
-            count_open_rules(one),
-            (one.get("pull") or {}).get("rows"),
-            (one.get("error") or {}).get("type"),
-            one["cost"]["seconds"],
+            table["name"],
+            table["outcome"],
+            dict(table["findings"]),
+            table["corrections"]["applied"],
+            is_whole_comparison(table),
+            table.get("coverage"),
+            table["corrections"].get("applied_before", 0),
+            table.get("plan_id"),
+            count_open_rules(table),
+            (table.get("pull") or {}).get("rows"),
+            (table.get("error") or {}).get("type"),
+            table["cost"]["seconds"],
         )
-        for one in document["tables"]
+        for table in document["tables"]
     )
     times = (document["started_utc"], document["ended_utc"])
     return PastRun(run_id, document["command"], document["outcome"], *times, tables)
@@ -127,29 +127,29 @@ def list_older_runs(
     Each such table's newest `comparisons` with the applies after them, and of every other command the newest run. A run that
     no line of the log names that is to be believed is read always.
     """
-    left = {one.name: 0 for run in newest if run.command in COMPARED for one in run.tables}
-    seen = {(run.command, one.name) for run in newest for one in run.tables}
+    comparisons_left = {table.name: 0 for run in newest if run.command in COMPARED for table in run.tables}
+    seen = {(run.command, table.name) for run in newest for table in run.tables}
     logged = store.log().runs if older else {}
     for run_id in older:
-        line = next((one for one in logged.get(run_id, ()) if not one.doubt), None)
+        line = next((run_line for run_line in logged.get(run_id, ()) if not run_line.doubt), None)
         if line is not None and not any(
-            _is_wanted(line.command, name, left.get(name, comparisons), seen) for name in line.tables
+            _is_wanted(line.command, name, comparisons_left.get(name, comparisons), seen) for name in line.tables
         ):
             continue
         run = read_past_run(store, run_id)
         yield run
         command, names = (
-            (run.command, tuple(one.name for one in run.tables))
+            (run.command, tuple(table.name for table in run.tables))
             if run.command != UNREADABLE or line is None
             else (line.command, line.tables)
         )
         seen.update((command, name) for name in names)
         if command in COMPARED:
-            left.update({name: max(0, left.get(name, comparisons) - 1) for name in names})
+            comparisons_left.update({name: max(0, comparisons_left.get(name, comparisons) - 1) for name in names})
 
 
-def _is_wanted(command: str, name: str, left: int, seen: set[tuple[str, str]]) -> bool:
-    return left > 0 and (command in COMPARED or command == "apply" or (command, name) not in seen)
+def _is_wanted(command: str, name: str, comparisons_left: int, seen: set[tuple[str, str]]) -> bool:
+    return comparisons_left > 0 and (command in COMPARED or command == "apply" or (command, name) not in seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +176,16 @@ def find_newest_comparison(store: Store, table: str) -> Comparison | None:
     applied: dict[str, tuple[str, Mapping[str, Any]]] = {}  # by plan, the newest of each
     for run_id in store.run_ids():
         document = store.result(run_id)
-        for one in document["tables"]:
-            if one["name"] != table:
+        for entry in document["tables"]:
+            if entry["name"] != table:
                 continue
             if document["command"] in COMPARED:
                 other = since.get(True) or since.get(False, "")
-                return Comparison(run_id, document["ended_utc"], one, other, applied.get(one["plan_id"] or ""))
-            if document["command"] == "apply" and one["verified_at"] and one["plan_id"]:
-                applied.setdefault(one["plan_id"], (run_id, one))
-            if why := _describe_later_change(run_id, document["command"], one):
-                since.setdefault(not one["already_applied"], why)
+                return Comparison(run_id, document["ended_utc"], entry, other, applied.get(entry["plan_id"] or ""))
+            if document["command"] == "apply" and entry["verified_at"] and entry["plan_id"]:
+                applied.setdefault(entry["plan_id"], (run_id, entry))
+            if why := _describe_later_change(run_id, document["command"], entry):
+                since.setdefault(not entry["already_applied"], why)
     return None
 
 
@@ -206,11 +206,14 @@ def list_past_coverage(store: Store, table: str) -> tuple[Coverage, ...]:
 
     Nothing is taken from before a run that made the lake table, or of which that cannot be told.
     """
-    found: list[Coverage] = []
-    for one in _documents(store, table):
-        if all((one.subject, one.cut, one.wanted) != (known.subject, known.cut, known.wanted) for known in found):
-            found.append(one)
-    return tuple(found)
+    coverages: list[Coverage] = []
+    for coverage in _documents(store, table):
+        if all(
+            (coverage.subject, coverage.cut, coverage.wanted) != (known.subject, known.cut, known.wanted)
+            for known in coverages
+        ):
+            coverages.append(coverage)
+    return tuple(coverages)
 
 
 def _documents(store: Store, table: str) -> Iterator[Coverage]:
@@ -233,12 +236,12 @@ def find_past_proof(store: Store, table: str) -> tuple[ContentProof | None, str]
     """
     for run_id in islice(store.run_ids(), _MOST_COVERAGE_RUNS):
         try:
-            found = _proof_of_run(store, run_id, table)
+            proof = _proof_of_run(store, run_id, table)
         except (*UNUSABLE, ValueError) as error:
             why = error.doubt if isinstance(error, UntrustedError) else str(error)
             return None, f"the content proof of run {run_id} is not believed: {why}"
-        if found is not None:
-            return found, ""
+        if proof is not None:
+            return proof, ""
     return None, ""
 
 
@@ -246,19 +249,21 @@ def _proof_of_run(store: Store, run_id: str, table: str) -> ContentProof | None:
     document = read_proof(store, run_id, table)
     if document is None:
         return None
-    found = parse_proof(document)
-    if (document.get("table"), found.run_id) != (table, run_id):
+    proof = parse_proof(document)
+    if (document.get("table"), proof.run_id) != (table, run_id):
         raise ValueError("it is the proof of another run or table")
-    return found
+    return proof
 
 
 def _has_made_table(result: Mapping[str, Any], table: str) -> bool:
     """True where the run made the lake table: what was compared before it was another one, at the same path."""
-    return any(one["name"] == table and (one.get("pull") or {}).get("created") for one in result.get("tables", ()))
+    return any(
+        entry["name"] == table and (entry.get("pull") or {}).get("created") for entry in result.get("tables", ())
+    )
 
 
 _MOST_KNOWN_RUNS = 100  # a pull and a comparison are among the newest few, or the reports folder is not this table's
-_CHANGE_FIELDS = {one.name for one in fields(SchemaChange)}
+_CHANGE_FIELDS = {attribute.name for attribute in fields(SchemaChange)}
 
 
 def find_known_columns(store: Store, table: str) -> KnownColumns:
@@ -279,7 +284,7 @@ def find_known_columns(store: Store, table: str) -> KnownColumns:
         if source is not None and compared is not None:
             break
     lake = {} if compared is None else compared["columns"]["lake"]
-    listed = () if compared is None else tuple(_change(one) for one in compared["schema"])
+    listed = () if compared is None else tuple(_change(change) for change in compared["schema"])
     return KnownColumns(oldest if source is None else source, lake, listed)
 
 
@@ -287,7 +292,7 @@ def _past_tables(store: Store, table: str) -> Iterator[Mapping[str, Any]]:
     for run_id in islice(store.run_ids(), _MOST_KNOWN_RUNS):
         with suppress(*UNUSABLE):
             tables = store.result(run_id).get("tables", ())
-            yield from (one for one in tables if one["name"] == table and one.get("columns"))
+            yield from (entry for entry in tables if entry["name"] == table and entry.get("columns"))
 
 
 def _change(document: Mapping[str, Any]) -> SchemaChange:

@@ -36,12 +36,12 @@ def find_old_runs(store: Store, before_micros: int) -> Old:
         RefusedError: the evidence is not what it was; to remove some of it would remove the proof of that.
         AuditKeyError: the log is sealed with a key that was not given.
     """
-    found = verify(store.reports, keys=store.keys)
+    verification = verify(store.reports, keys=store.keys)
     there = sorted(store.folder_ids())
-    unfinished = tuple(run_id for run_id in there if run_id in found.purged)
-    _refuse_flaws(store, found)
+    unfinished = tuple(run_id for run_id in there if run_id in verification.purged)
+    _refuse_flaws(store, verification)
     end = build_run_id(before_micros, 0)
-    runs = tuple(run_id for run_id in there if run_id < end and run_id not in found.purged)
+    runs = tuple(run_id for run_id in there if run_id < end and run_id not in verification.purged)
     sizes = (_bytes(path) for run_id in runs + unfinished for path in (store.reports / run_id).rglob("*"))
     return Old(runs, unfinished, sum(sizes))
 
@@ -81,7 +81,7 @@ def _read_logged(path: Path) -> tuple[dict[str, str], frozenset[str]]:
     """The hash of each run's line, and the runs that lines of purges name."""
     lines = list(audit_log.read_records(path))
     purges = (line["purged"] for line in lines if line.get("command") == PURGE)
-    named = frozenset(str(one["run_id"]) for purged in purges for one in purged)
+    named = frozenset(str(run["run_id"]) for purged in purges for run in purged)
     return {str(line["run_id"]): str(line["hash"]) for line in lines if line.get("run_id")}, named
 
 
@@ -97,9 +97,9 @@ def _remove(run: Path) -> None:
         ) from error
 
 
-def _refuse_flaws(store: Store, found: Verified) -> None:
+def _refuse_flaws(store: Store, verification: Verified) -> None:
     """Folders that a killed purge left, whole or in part, are none; lines about them that are not right are."""
-    flaws = [flaw for flaw in found.flaws if flaw.line is not None or flaw.run_id not in found.purged]
+    flaws = [flaw for flaw in verification.flaws if flaw.line is not None or flaw.run_id not in verification.purged]
     if flaws:
         raise RefusedError(
             f"{store.reports} is not what it was ({len(flaws)} flaws): a purge would remove the proof of it",

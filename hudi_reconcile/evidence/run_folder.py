@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -244,11 +244,11 @@ def _settle(reports: Path, run_id: str, keys: KeyRing, mode: int) -> None:
 
 def _end_killed(reports: Path, draft: Draft) -> None:
     """Publish a run that was killed, with the tables that were done; remove it where its draft proves nothing."""
-    found = draft.compose_result(name_table_folder)
-    if found is None:
+    result = draft.compose_result(name_table_folder)
+    if result is None:
         shutil.rmtree(draft.building)
         return
-    document, folders = found
+    document, folders = result
     for entry in draft.building.iterdir():
         if entry.name not in folders:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
@@ -271,15 +271,38 @@ def name_building_folder(reports: Path, run_id: str) -> Path:
     return reports / f"{BUILDING_PREFIX}{run_id}"
 
 
+_DAY_MICROS = 86_400_000_000
+
+
+def build_next_run_id(now_micros: int, known: Iterable[str], entropy: int) -> str:
+    """The same, but after the newest of the known ids, so that runs sort as they began whatever their hosts' clocks say.
+
+    An id that lies more than a day ahead is of a clock that was wrong, and is not followed.
+
+    >>> build_next_run_id(1_795_267_576_250_000, ["20261121T132616Z-400a1c"], 7)
+    '20261121T132616Z-401007'
+    >>> build_next_run_id(1_795_267_576_250_000, ["20261122T000000Z-fff00a", "20361122T000000Z-000000"], 7)
+    '20261122T000001Z-000007'
+    """
+    end = build_run_id(now_micros + _DAY_MICROS, 0)
+    newest = max((run_id for run_id in known if run_id < end), default=None)
+    if newest is not None:
+        with suppress(ValueError):  # a name that no clock gave
+            second = datetime.strptime(newest[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            ticks = (second - _EPOCH) // timedelta(seconds=1) * 4096 + int(newest[17:20], 16) + 1
+            now_micros = max(now_micros, -(-ticks * 1_000_000 // 4096))
+    return build_run_id(now_micros, entropy)
+
+
 def lock_path(reports: Path, run_id: str) -> Path:
     """The file whose lock says that the builder of a run lives."""
     return reports / f"{BUILDING_PREFIX}{run_id}.lock"
 
 
 def _audit_facts(run_id: str, result: Mapping[str, Any]) -> dict[str, Any]:
-    told = {key: result[key] for key in ("command", "outcome", "exit_code", "started_utc", "ended_utc")}
+    facts = {key: result[key] for key in ("command", "outcome", "exit_code", "started_utc", "ended_utc")}
     tables = [_build_table_facts(table) for table in result["tables"]]
-    return {"run_id": run_id, **told, "tables": tables}
+    return {"run_id": run_id, **facts, "tables": tables}
 
 
 def _build_table_facts(table: Mapping[str, Any]) -> dict[str, Any]:

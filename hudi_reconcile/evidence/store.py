@@ -46,7 +46,7 @@ from hudi_reconcile.evidence.run_folder import (
     STORE_LOCK,
     UNCORRECTED_FOLDER,
     RunFolder,
-    build_run_id,
+    build_next_run_id,
     is_run_id,
     lock_path,
     name_building_folder,
@@ -117,12 +117,12 @@ class Store:
         not make an older run the newest.
         """
         lock = self.reports / STORE_LOCK
-        found = self._known_ids()
-        if found.difference(self.folder_ids()) and lock.is_file():
+        known_ids = self._known_ids()
+        if known_ids.difference(self.folder_ids()) and lock.is_file():
             # After whoever was between a line and its folder, or purging.
             with suppress(OSError), lock_file(lock, wait_seconds=self.lock_seconds):
-                found = self._known_ids()
-        return sorted(found, reverse=True)
+                known_ids = self._known_ids()
+        return sorted(known_ids, reverse=True)
 
     def folder_ids(self) -> list[str]:
         """The ids of the runs whose folders are there, newest first."""
@@ -138,10 +138,9 @@ class Store:
         with lock_file(
             self.reports / STORE_LOCK, wait_seconds=self.lock_seconds if wait_seconds is None else wait_seconds
         ):
-            folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
-            found = sorted(filter(is_run_id, folders), reverse=True)
-            live = tuple(filter(self._is_built, found))
-        return OpenRuns(live, tuple(one for one in found if one not in live))
+            run_ids = self._list_building_ids()
+            live = tuple(filter(self._is_built, run_ids))
+        return OpenRuns(live, tuple(run_id for run_id in run_ids if run_id not in live))
 
     def resolve(self, run: str, *, commands: Collection[str] | None = None) -> str:
         """The id that `run` means: itself, or for `latest` the newest run of one of these commands (None: of any).
@@ -149,18 +148,20 @@ class Store:
         Raises:
             UsageError: there is no such run, or it is of another command; lists the newest that would do.
         """
-        candidates = self._filter_run_ids(commands) if run == LATEST else (one for one in self.run_ids() if one == run)
-        found = next(iter(candidates), None)
-        if found is None:
+        candidates = (
+            self._filter_run_ids(commands) if run == LATEST else (run_id for run_id in self.run_ids() if run_id == run)
+        )
+        run_id = next(iter(candidates), None)
+        if run_id is None:
             raise UsageError(self._missing(run, commands), fix=self._instead(commands))
-        if commands is not None and self.result(found)["command"] not in commands:
-            command = self.result(found)["command"]
+        if commands is not None and self.result(run_id)["command"] not in commands:
+            command = self.result(run_id)["command"]
             article, lacks = "an" if command[0] in "aeiou" else "a", "compared" if commands == COMPARED else "applied"
             raise UsageError(
-                f"run {found} is {article} {command}, which {lacks} nothing: a {_either(commands)} is needed",
+                f"run {run_id} is {article} {command}, which {lacks} nothing: a {_either(commands)} is needed",
                 fix=self._instead(commands),
             )
-        return found
+        return run_id
 
     def log(self) -> Log:
         """The audit log as it is now. Raises EvidenceError where it cannot be read."""
@@ -218,7 +219,7 @@ class Store:
 
     def _known_ids(self) -> set[str]:
         log = self.log()
-        return {*self.folder_ids(), *(one for one in log.runs if is_run_id(one) and one not in log.purged)}
+        return {*self.folder_ids(), *(run_id for run_id in log.runs if is_run_id(run_id) and run_id not in log.purged)}
 
     def _believing(self, run_id: str) -> Log:
         log = self.log()
@@ -279,10 +280,14 @@ class Store:
             return f"use one of the newest: {', '.join(newest)}, or 'latest'"
         return "run hudi-reconcile sweep first" if commands is not None else "run hudi-reconcile pull or sweep first"
 
+    def _list_building_ids(self) -> list[str]:
+        """The ids of unfinished runs, of living processes and of dead ones; newest first."""
+        folders = (path.name.removeprefix(BUILDING_PREFIX) for path in self.reports.glob(f"{BUILDING_PREFIX}*"))
+        return sorted(filter(is_run_id, folders), reverse=True)
+
     def _make(self, now_micros: int, head: str) -> RunFolder:
-        run_id = build_run_id(now_micros, secrets.randbits(12))
-        while (self.reports / run_id).exists() or name_building_folder(self.reports, run_id).exists():
-            run_id = build_run_id(now_micros, secrets.randbits(12))
+        known = (*self.folder_ids(), *self._list_building_ids())
+        run_id = build_next_run_id(now_micros, known, secrets.randbits(12))
         descriptor = try_lock(lock_path(self.reports, run_id), self.mode)
         if descriptor is None:
             raise BlockingIOError(errno.EAGAIN, "a run of this id is being built", str(self.reports))
@@ -332,8 +337,8 @@ def find_undo(store: Store, plan: Plan) -> str | None:
             return None
         with suppress(*UNUSABLE):  # of whichever run: the apply asks the lake itself
             result = store.result(run_id)
-            told = [one.get("provenance", {}).get(UNDONE_PLANS, "") for one in result["tables"]]
-            if result["command"] == "undo" and any(plan.plan_id in one.split(", ") for one in told):
+            undone_plans = [table.get("provenance", {}).get(UNDONE_PLANS, "") for table in result["tables"]]
+            if result["command"] == "undo" and any(plan.plan_id in text.split(", ") for text in undone_plans):
                 return run_id
     return None
 

@@ -137,9 +137,9 @@ class LogReader:
             raise EvidenceError(
                 f"{self.path} cannot be read: {error.strerror}", fix="make it readable and run the command again"
             ) from error
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
         os.close(descriptor)
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def prove_unsealed_lines(path: Path, keys: KeyRing) -> frozenset[int]:
@@ -166,7 +166,7 @@ def _judge_lines(path: Path, keys: KeyRing) -> Iterator[tuple[Link, str]]:
     """Every line, and why it is not to be believed: by its own hash and seal, and by the line after it."""
     before_key = prove_unsealed_lines(path, keys) if keys.unsealed_head is not None else frozenset[int]()
     before: Link | None = None
-    for link in (one for one in read_links(path, keys) if one.record is not None or one.is_whole):
+    for link in (line for line in read_links(path, keys) if line.record is not None or line.is_whole):
         if before is not None:
             is_followed = link.record is not None and link.record.get("previous") == _hash(before)
             yield before, _doubt(before, keys, before_key, is_followed=is_followed)
@@ -193,7 +193,7 @@ def _doubt(link: Link, keys: KeyRing, before_key: Collection[int], *, is_followe
 def _list_purged(record: Record) -> list[str]:
     """The runs that a line says were removed; none where it is no purge's."""
     gone = record.get("purged") if record.get("command") == PURGE else None
-    return [str(one.get("run_id")) for one in gone if isinstance(one, dict)] if isinstance(gone, list) else []
+    return [str(entry.get("run_id")) for entry in gone if isinstance(entry, dict)] if isinstance(gone, list) else []
 
 
 def _hash(link: Link) -> object:
@@ -203,7 +203,7 @@ def _hash(link: Link) -> object:
 def _run_line(link: Link, doubt: str) -> RunLine:
     record = link.record or {}
     files, tables = record.get("files"), record.get("tables")
-    named = [one.get("name") for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
+    named = [table.get("name") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
     return RunLine(
         link.number, str(record.get("command")), tuple(map(str, named)), files if isinstance(files, dict) else {}, doubt
     )
@@ -221,7 +221,7 @@ def read_trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]
     """
     path, is_sealed, is_old = reports / AUDIT_FILE, True, False
     before_key = prove_unsealed_lines(path, keys) if keys.unsealed_head is not None else frozenset[int]()
-    found: list[Record] = []
+    records: list[Record] = []
     for link in read_links(path, keys):
         if link.record is None and not link.is_whole:
             continue  # cut by a crash; the next run removes it
@@ -232,7 +232,7 @@ def read_trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]
         is_sealed = link.sealed_by is not None or link.number in before_key
         is_old = link.sealed_by is not None and not keys.is_current(link.sealed_by)
         if keys == NO_KEYS or is_sealed:
-            found.append(link.record)
+            records.append(link.record)
     if keys.current is not None and not is_sealed:
         raise _build_untrusted_error(f"the last line of {path} is not sealed though there is a key")
     if (
@@ -241,7 +241,7 @@ def read_trusted_records(reports: Path, keys: KeyRing = NO_KEYS) -> list[Record]
         raise _build_untrusted_error(
             f"{path} ends with a line under a key that was replaced, and none is sealed with the new one yet"
         )
-    return found
+    return records
 
 
 def refuse_edited(reports: Path, run_id: str, name: str, keys: KeyRing = NO_KEYS) -> None:
@@ -251,7 +251,7 @@ def refuse_edited(reports: Path, run_id: str, name: str, keys: KeyRing = NO_KEYS
     """
     lines = [line for line in read_trusted_records(reports, keys) if line.get("run_id") == run_id]
     files = [line.get("files") for line in lines]
-    hashes = [one.get(name) if isinstance(one, dict) else None for one in files]
+    hashes = [file_hashes.get(name) if isinstance(file_hashes, dict) else None for file_hashes in files]
     if hashes != [hash_file(reports / run_id / name)]:
         raise _build_untrusted_error(f"{reports / run_id / name} is not what the audit log has of it")
 
@@ -264,7 +264,7 @@ def _build_untrusted_error(what: str) -> RefusedError:
 
 
 APPROVE = "approve"
-_NAMES = {one.name: {"str": str, "int": int}[str(one.type)] for one in fields(Approved)}
+_NAMES = {attribute.name: {"str": str, "int": int}[str(attribute.type)] for attribute in fields(Approved)}
 
 
 def list_approvals(reports: Path, keys: KeyRing = NO_KEYS) -> Iterator[Approved]:
@@ -306,7 +306,7 @@ def _is_said(reports: Path, line: Record, word: Approved) -> bool:
     files, document = line.get("files"), parse_line(data) or {}
     is_logged = isinstance(files, dict) and files.get(RESULT_FILE) == hashlib.sha256(data).hexdigest()
     tables = document.get("tables")
-    said = [one.get("approval") for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
+    said = [table.get("approval") for table in tables if isinstance(table, dict)] if isinstance(tables, list) else []
     return is_logged and asdict(word) in said and _belongs(word.uid, owner)
 
 

@@ -79,7 +79,7 @@ class Verified:
     @property
     def purged(self) -> frozenset[str]:
         """The runs that were removed, or should have been."""
-        return frozenset(run_id for one in self.purges for run_id in one.runs)
+        return frozenset(run_id for purge in self.purges for run_id in purge.runs)
 
 
 def verify(
@@ -93,15 +93,15 @@ def verify(
     Raises:
         AuditKeyError: nothing is wrong as far as can be seen, but lines are sealed with a key that was not given.
     """
-    found = _look(reports, published, keys)
+    verification = _look(reports, published, keys)
     for _ in range(_LOOKS_AGAIN):
-        if not found.flaws:
+        if not verification.flaws:
             break
         _wait_for_writer(reports, lock_seconds)
-        before, found = found.flaws, _look(reports, published, keys)
-        if found.flaws == before:
+        before, verification = verification.flaws, _look(reports, published, keys)
+        if verification.flaws == before:
             break
-    return found
+    return verification
 
 
 def _wait_for_writer(reports: Path, lock_seconds: float) -> None:
@@ -112,7 +112,7 @@ def _wait_for_writer(reports: Path, lock_seconds: float) -> None:
 
 
 def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
-    found = Verified()
+    verification = Verified()
     there = _runs(reports)  # before the log: the line of a run comes before its folder
     heads, named = {FIRST_PREVIOUS: 0}, dict[str, _Named]()
     before_key = (
@@ -120,46 +120,46 @@ def _look(reports: Path, published: str | None, keys: KeyRing) -> Verified:
     )
     if keys.unsealed_head is not None and not before_key:
         what = "the head that audit.unsealed_head names is not in the log: its lines were rewritten or removed"
-        found.flaws.append(Flaw(None, None, what))
+        verification.flaws.append(Flaw(None, None, what))
     unchecked: Link | None = None
     last: Link | None = None
     for link in read_links(reports / AUDIT_FILE, keys):
-        found.lines = link.number
+        verification.lines = link.number
         last = link
-        found.flaws += [Flaw(link.number, _find_run(link.record), what) for what in link.flaws]
+        verification.flaws += [Flaw(link.number, _find_run(link.record), what) for what in link.flaws]
         if link.record is None:
             continue
-        found.sealed += link.sealed_by is not None and not link.unchecked
+        verification.sealed += link.sealed_by is not None and not link.unchecked
         if link.sealed_by is None and keys.current is not None and link.number not in before_key:
-            found.unproven, found.unproven_head = found.unproven + 1, str(link.record.get("hash"))
+            verification.unproven, verification.unproven_head = verification.unproven + 1, str(link.record.get("hash"))
         unchecked = unchecked or (link if link.unchecked else None)
-        found.head = str(link.record.get("hash"))
-        heads[found.head] = link.number
-        _read(link.number, link.record, named, found)
-    found.published_line = None if published is None else heads.get(published)
-    found.flaws += _end_flaws(last, keys, published, found, before_key)
-    _check_files(reports, there, named, found)
+        verification.head = str(link.record.get("hash"))
+        heads[verification.head] = link.number
+        _read(link.number, link.record, named, verification)
+    verification.published_line = None if published is None else heads.get(published)
+    verification.flaws += _end_flaws(last, keys, published, verification, before_key)
+    _check_files(reports, there, named, verification)
     if unchecked is not None:
         missing = build_missing_key_error(
             unchecked.sealed_by, keys, f"line {unchecked.number} of {reports / AUDIT_FILE}"
         )
-        if not found.flaws:
+        if not verification.flaws:
             raise missing
-        found.flaws.append(Flaw(unchecked.number, _find_run(unchecked.record), missing.message))
-    return found
+        verification.flaws.append(Flaw(unchecked.number, _find_run(unchecked.record), missing.message))
+    return verification
 
 
-def _read(number: int, record: Record, named: dict[str, _Named], found: Verified) -> None:
+def _read(number: int, record: Record, named: dict[str, _Named], verification: Verified) -> None:
     """Take in what a line says: a run with its files, or runs that are gone."""
     if record.get("command") == PURGE:
         gone = _list_purged_lines(record)
         if not gone:
-            found.flaws.append(Flaw(number, None, "is a purge that names no runs"))
+            verification.flaws.append(Flaw(number, None, "is a purge that names no runs"))
             return
-        found.purges.append(
+        verification.purges.append(
             PurgeLine(number, str(record.get("by")), str(record.get("ended_utc")), tuple(run_id for run_id, _ in gone))
         )
-        found.flaws += [Flaw(number, run_id, what) for run_id, what in _purge_flaws(gone, named)]
+        verification.flaws += [Flaw(number, run_id, what) for run_id, what in _purge_flaws(gone, named)]
         return
     files = record.get("files")
     if isinstance(files, dict):
@@ -169,9 +169,9 @@ def _read(number: int, record: Record, named: dict[str, _Named], found: Verified
 def _list_purged_lines(record: Record) -> list[tuple[str, object]]:
     """The runs that a purge's line names, in its order, each with the hash of its line; none where it is not made as ours are."""
     runs = record.get("purged")
-    if not isinstance(runs, list) or not all(isinstance(one, dict) and "run_id" in one for one in runs):
+    if not isinstance(runs, list) or not all(isinstance(run, dict) and "run_id" in run for run in runs):
         return []
-    return [(str(one["run_id"]), one.get("hash")) for one in runs]
+    return [(str(run["run_id"]), run.get("hash")) for run in runs]
 
 
 def _purge_flaws(gone: list[tuple[str, object]], named: dict[str, _Named]) -> Iterator[tuple[str, str]]:
@@ -189,9 +189,9 @@ def _purge_flaws(gone: list[tuple[str, object]], named: dict[str, _Named]) -> It
 
 
 def _end_flaws(
-    last: Link | None, keys: KeyRing, published: str | None, found: Verified, before_key: Collection[int]
+    last: Link | None, keys: KeyRing, published: str | None, verification: Verified, before_key: Collection[int]
 ) -> Iterator[Flaw]:
-    if published is not None and found.published_line is None:
+    if published is not None and verification.published_line is None:
         what = f"the published head {published} is not in the log: lines were cut off or rewritten"
         yield Flaw(None, None, what)
     if last is None or last.record is None or last.number in before_key:
@@ -201,16 +201,16 @@ def _end_flaws(
         yield Flaw(last.number, _find_run(last.record), what)
 
 
-def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Named], found: Verified) -> None:
-    for run_id, one in named.items():
-        found.files += len(one.files)
-        found.flaws += [Flaw(one.line, run_id, what) for what in _file_flaws(reports, run_id, one.files)]
+def _check_files(reports: Path, there: Collection[str], named: Mapping[str, _Named], verification: Verified) -> None:
+    for run_id, run in named.items():
+        verification.files += len(run.files)
+        verification.flaws += [Flaw(run.line, run_id, what) for what in _file_flaws(reports, run_id, run.files)]
     for run_id in sorted(set(there) - named.keys()):
-        if run_id in found.purged:
+        if run_id in verification.purged:
             what = "was purged, and its folder is there: finish it with hudi-reconcile audit purge --yes"
         else:
             what = "no line of the log names this run"
-        found.flaws.append(Flaw(None, run_id, what))
+        verification.flaws.append(Flaw(None, run_id, what))
 
 
 def _file_flaws(reports: Path, run_id: str, files: Mapping[str, str]) -> Iterator[str]:

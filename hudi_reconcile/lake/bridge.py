@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_failures import JavaCause, describe_causes
+from hudi_reconcile.core.lake.failures import JavaCause, describe_causes
 from hudi_reconcile.core.safe_text import parse_json
 
 _HUDI = "org.apache.hudi"
@@ -55,9 +55,9 @@ class Timeline:
     @classmethod
     def open_in_bare_jvm(cls, jvm: Any, path: str) -> Timeline:
         """The same without a Spark session."""
-        found = cls.__new__(cls)
-        found._open(jvm, jvm.org.apache.hadoop.conf.Configuration(), path)  # noqa: SLF001  another constructor
-        return found
+        timeline = cls.__new__(cls)
+        timeline._open(jvm, jvm.org.apache.hadoop.conf.Configuration(), path)  # noqa: SLF001  another constructor
+        return timeline
 
     def _open(self, jvm: Any, hadoop: Any, path: str) -> None:
         conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop)
@@ -71,8 +71,26 @@ class Timeline:
 
     def pending(self) -> tuple[TimelineAction, ...]:
         """Everything requested or in flight, oldest first."""
-        found = list_actions(self._active.filterInflightsAndRequested())
-        return tuple(replace(one, action=CLUSTERING) if self._plans_clustering(one) else one for one in found)
+        actions = list_actions(self._active.filterInflightsAndRequested())
+        return tuple(
+            replace(action, action=CLUSTERING) if self._plans_clustering(action) else action for action in actions
+        )
+
+    def list_planned_compactions(self) -> Mapping[str, frozenset[tuple[str, str]]]:
+        """The file groups (partition path and file id) of each pending compaction, by its requested time.
+
+        Raises LakeError where a plan cannot be read.
+        """
+        groups_by_plan: dict[str, set[tuple[str, str]]] = {}
+        utils = self._jvm.org.apache.hudi.common.util.CompactionUtils
+        try:
+            for find in (utils.getAllPendingCompactionOperations, utils.getAllPendingLogCompactionOperations):
+                for group, plan in dict(find(self._client)).items():
+                    place = str(group.getPartitionPath()), str(group.getFileId())
+                    groups_by_plan.setdefault(str(plan.getLeft()), set()).add(place)
+        except Py4JJavaError as error:
+            raise build_unreadable_error(self._path, "a compaction's plan", error) from error
+        return {requested: frozenset(groups) for requested, groups in groups_by_plan.items()}
 
     def _plans_clustering(self, action: TimelineAction) -> bool:
         # Up to table version 6 a clustering is requested as what it ends as, a replacement; its plan tells them apart.
@@ -91,7 +109,7 @@ class Timeline:
 
     def rollbacks(self) -> frozenset[str]:
         """Requested times of the rollbacks that were planned or made, but for archived ones."""
-        return frozenset(one.requested for one in list_actions(self._active.getRollbackTimeline()))
+        return frozenset(rollback.requested for rollback in list_actions(self._active.getRollbackTimeline()))
 
     def is_service(self, action: TimelineAction) -> bool:
         """True where the completed action is a compaction or a clustering."""
@@ -104,8 +122,8 @@ class Timeline:
         """
         line = self._load_archived() if archived else self._active
         commits = line.getCommitsTimeline().filterCompletedInstants()
-        found = sorted(list_actions(commits), key=lambda action: action.completed or "", reverse=True)
-        for action in found[:newest]:
+        actions = sorted(list_actions(commits), key=lambda action: action.completed or "", reverse=True)
+        for action in actions[:newest]:
             try:
                 value = commits.readCommitMetadata(action.java).getMetadata(key)
             except Py4JJavaError as error:
@@ -129,10 +147,10 @@ class Timeline:
         """
         line = self._active.getCleanerTimeline()
         try:
-            found = [self._find_retained(line, one) for one in list_actions(line)]
+            times = [self._find_retained(line, clean) for clean in list_actions(line)]
         except Py4JJavaError as error:
             raise build_unreadable_error(self._path, "what the cleaner kept", error) from error
-        return max(found, default=None)
+        return max(times, default=None)
 
     def _find_retained(self, line: Any, clean: TimelineAction) -> str:
         if clean.completed is not None:
@@ -145,7 +163,7 @@ class Timeline:
         """Completed writes that were moved to the archive."""
         line = self._client.getArchivedTimeline().getCommitsTimeline().filterCompletedInstants()
         active = {action.requested for action in self.list_completed()}
-        return tuple(one for one in list_actions(line) if one.requested not in active)
+        return tuple(action for action in list_actions(line) if action.requested not in active)
 
     def archived_upto(self) -> str | None:
         """The newest completion time of a write that was moved to the archive; None where none was."""
@@ -161,26 +179,26 @@ class Timeline:
         line = self._active.getSavePointTimeline().filterCompletedInstants()
         try:
             return {
-                one.requested: str(line.readSavepointMetadata(one.java).getSavepointedBy())
-                for one in list_actions(line)
+                savepoint.requested: str(line.readSavepointMetadata(savepoint.java).getSavepointedBy())
+                for savepoint in list_actions(line)
             }
         except Py4JJavaError as error:
             raise build_unreadable_error(self._path, "a savepoint", error) from error
 
     def drop_unfinished_savepoint(self, requested: str) -> None:
         """Remove what a killed process left of a savepoint at this instant: Hudi would refuse to make it again."""
-        for one in list_actions(self._active.getSavePointTimeline().filterInflightsAndRequested()):
-            if one.requested == requested:
-                self._active.deletePending(one.java)
+        for savepoint in list_actions(self._active.getSavePointTimeline().filterInflightsAndRequested()):
+            if savepoint.requested == requested:
+                self._active.deletePending(savepoint.java)
 
     def has_cleaned(self, requested: str) -> bool:
         """True where the cleaner has removed, or begun to remove, files that the snapshot at this instant needs."""
         plans = self._jvm.org.apache.hudi.common.util.CleanerUtils
         try:
-            for one in list_actions(self._active.getCleanerTimeline()):
-                if one.requested <= requested:
+            for clean in list_actions(self._active.getCleanerTimeline()):
+                if clean.requested <= requested:
                     continue  # planned before the snapshot was there: what it needs, the plan kept
-                kept = plans.getCleanerPlan(self._client, one.java).getEarliestInstantToRetain()
+                kept = plans.getCleanerPlan(self._client, clean.java).getEarliestInstantToRetain()
                 # A plan by file versions keeps nothing for any instant.
                 if kept is None or str(kept.getTimestamp()) > requested:
                     return True
@@ -197,24 +215,24 @@ class Timeline:
         """The table's own properties, as in `hoodie.properties`."""
         # As one text: Java would be asked for each name and each value.
         mapper = self._jvm.com.fasterxml.jackson.databind.ObjectMapper()
-        found = parse_json(str(mapper.writeValueAsString(self._client.getTableConfig().getProps())))
-        return {str(name): value for name, value in found.items() if isinstance(value, str)}
+        properties = parse_json(str(mapper.writeValueAsString(self._client.getTableConfig().getProps())))
+        return {str(name): value for name, value in properties.items() if isinstance(value, str)}
 
 
 def find_newest_completion(archived: Iterable[TimelineAction], active: Iterable[TimelineAction]) -> str | None:
     """When the last archived write completed; at the latest, where the archive of an old release does not say. Pure."""
-    oldest = min((one.completed or one.requested for one in active), default="")
-    return max((one.completed or max(one.requested, oldest) for one in archived), default=None)
+    oldest = min((write.completed or write.requested for write in active), default="")
+    return max((write.completed or max(write.requested, oldest) for write in archived), default=None)
 
 
 def list_actions(line: Any) -> tuple[TimelineAction, ...]:
     """All instants of a timeline of Hudi's, in the order of that timeline."""
     instants = line.getInstants()
     # As one text: to ask each instant takes four calls, and a table that is pulled each night has a hundred of them.
-    found = parse_instants(str(instants.toString()))
-    if found is None:
-        found = tuple(map(_name_instant, map(instants.get, range(instants.size()))))
-    return tuple(replace(one, line=instants, place=place) for place, one in enumerate(found))
+    actions = parse_instants(str(instants.toString()))
+    if actions is None:
+        actions = tuple(map(_name_instant, map(instants.get, range(instants.size()))))
+    return tuple(replace(action, line=instants, place=place) for place, action in enumerate(actions))
 
 
 def _name_instant(java: Any) -> TimelineAction:
@@ -235,13 +253,13 @@ def parse_instants(text: str) -> tuple[TimelineAction, ...] | None:
     """
     if not (text.startswith("[") and text.endswith("]")):
         return None
-    found = []
+    actions = []
     for part in text[1:-1].split(", ") if text != "[]" else ():
         match = _INSTANT.fullmatch(part)
         if match is None or (match[1] is None) != (match[5] == "COMPLETED"):
             return None
-        found.append(TimelineAction(match[2], match[3] if match[1] is None else None, match[4]))
-    return tuple(found)
+        actions.append(TimelineAction(match[2], match[3] if match[1] is None else None, match[4]))
+    return tuple(actions)
 
 
 def skip_probes(spark: SparkSession) -> None:
@@ -337,17 +355,17 @@ _DOCTOR = "hudi-reconcile doctor"
 
 def list_causes(error: Py4JJavaError) -> tuple[JavaCause, ...]:
     """A Java error's cause chain, outermost first. The messages may hold row values: show them by `describe_failure` alone."""
-    found: list[JavaCause] = []
+    causes: list[JavaCause] = []
     java = error.java_exception
-    while java is not None and len(found) < 50:  # noqa: PLR2004  a cycle of causes would never end
-        found.append(JavaCause(str(java.getClass().getName()), str(java.getMessage() or "")))
+    while java is not None and len(causes) < 50:  # noqa: PLR2004  a cycle of causes would never end
+        causes.append(JavaCause(str(java.getClass().getName()), str(java.getMessage() or "")))
         java = java.getCause()
-    return tuple(found)
+    return tuple(causes)
 
 
 def list_cause_names(error: Py4JJavaError) -> tuple[str, ...]:
     """Short class names of a Java error's cause chain, outermost first."""
-    return tuple(one.name for one in list_causes(error))
+    return tuple(cause.name for cause in list_causes(error))
 
 
 def describe_failure(error: Py4JJavaError) -> str:
@@ -374,7 +392,7 @@ def has_partial_rows(spark: SparkSession, path: str, log_files: Iterable[str]) -
     try:
         conf = hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(jsc.hadoopConfiguration())
         storage = hudi.storage.HoodieStorageUtils.getStorage(path, conf)
-        headers = (header for one in log_files for header in _headers(hudi, storage, f"{path}/{one}"))
+        headers = (header for log_file in log_files for header in _headers(hudi, storage, f"{path}/{log_file}"))
         return any(header.get(mark) == "true" for header in headers)
     except Py4JJavaError as error:
         raise build_unreadable_error(path, "a log file", error) from error

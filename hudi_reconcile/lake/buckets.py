@@ -65,5 +65,5 @@ def find_counts(placed: Collection[tuple[int, int]]) -> tuple[int, ...]:
 def _choices(record_key: Sequence[str]) -> Iterator[str]:
     """The columns that a writer may hash: any of the record key's, in any order."""
     for size in range(1, len(record_key) + 1):
-        for one in permutations(record_key, size):
-            yield ",".join(one)
+        for columns in permutations(record_key, size):
+            yield ",".join(columns)

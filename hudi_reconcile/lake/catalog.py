@@ -12,9 +12,9 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.catalog_sync import CatalogSync, SyncOutcome
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_failures import describe_causes
+from hudi_reconcile.core.lake.catalog_sync import CatalogSync, SyncOutcome
+from hudi_reconcile.core.lake.failures import describe_causes
 from hudi_reconcile.lake.bridge import Timeline, list_causes
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.table import METADATA_PARTITIONS, has_table
@@ -71,10 +71,10 @@ def _run_tool(spark: SparkSession, path: str, tool: str, settings: dict[str, str
 
 def _forget_reads(spark: SparkSession, name: str) -> None:
     """Refresh the table in our session's catalog: Spark keeps the list of files that it made at the first read by name."""
-    for one in (name, f"{name}_ro", f"{name}_rt"):  # those of a merge_on_read table
+    for table_name in (name, f"{name}_ro", f"{name}_rt"):  # those of a merge_on_read table
         with suppress(Py4JError, PySparkException):  # no catalog of this session's, or one that does not answer
-            if spark.catalog.tableExists(one):
-                spark.catalog.refreshTable(one)
+            if spark.catalog.tableExists(table_name):
+                spark.catalog.refreshTable(table_name)
 
 
 def _facts(spark: SparkSession, properties: dict[str, str]) -> dict[str, str]:
@@ -89,6 +89,6 @@ def _facts(spark: SparkSession, properties: dict[str, str]) -> dict[str, str]:
 def _describe(error: Exception) -> str:
     if isinstance(error, Py4JJavaError):
         causes = list_causes(error)
-        is_deaf = any(_UNREACHED in one.message or one.name == _UNANSWERED for one in causes)
+        is_deaf = any(_UNREACHED in cause.message or cause.name == _UNANSWERED for cause in causes)
         return f"{describe_causes(causes)}{'; no metastore answers' if is_deaf else ''}"
     return error.message if isinstance(error, LakeError) else type(error).__name__

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError, SupersededError
-from hudi_reconcile.core.plan.lake_failures import (
+from hudi_reconcile.core.lake.failures import (
     LOCKED_OUT,
     JavaCause,
     describe_causes,
@@ -24,7 +24,7 @@ from hudi_reconcile.core.plan.lake_failures import (
     is_lock_taken,
     is_lost_race,
 )
-from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER, LockProviderError, lock_fix
+from hudi_reconcile.core.lake.locks import FILE_LOCK, PROVIDER, LockProviderError, lock_fix
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, roll_back
 from hudi_reconcile.lake.files import Files
@@ -132,10 +132,10 @@ def _build_failure(
     target: Target, error: Py4JJavaError | PySparkException, before: _Seen, provider: str
 ) -> LakeError | SupersededError | LockProviderError:
     causes = _causes(error)
-    left = _clear(target, error, before)
+    instants = _clear(target, error, before)
     what = f"Hudi table {target.path}: {describe_causes(causes)}"
-    if left:
-        what += f"; instants still in flight: {', '.join(left)}"
+    if instants:
+        what += f"; instants still in flight: {', '.join(instants)}"
     if is_lock_failure(causes, provider):
         return _lock_error(target.path, what)
     if is_lost_race(causes):
@@ -157,9 +157,9 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
     no lock it may have begun none. Then nothing is rolled back.
     """
     now = _look_before(target)
-    fresh = [one for one in now.in_flight if one not in before.in_flight]
-    mine = fresh if len(fresh) == 1 else [one for one in fresh if one in _COMMIT_TIME.findall(str(error))]
-    if now.rollbacks - before.rollbacks or LOCKED_OUT in {one.name for one in _causes(error)}:
+    fresh = [instant for instant in now.in_flight if instant not in before.in_flight]
+    mine = fresh if len(fresh) == 1 else [instant for instant in fresh if instant in _COMMIT_TIME.findall(str(error))]
+    if now.rollbacks - before.rollbacks or LOCKED_OUT in {cause.name for cause in _causes(error)}:
         mine = []
     for requested in mine:
         if target.still_ours is not None:
@@ -168,15 +168,18 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
             roll_back(target.spark, target.path, target.name, requested)
         except Py4JJavaError:
             continue  # named as left behind; the next run with the lease rolls it back
-    return tuple(one for one in _look_before(target).in_flight if one not in before.in_flight)
+    return tuple(instant for instant in _look_before(target).in_flight if instant not in before.in_flight)
 
 
 def _find_landed(target: Target, key: str, token: str) -> Instant | None:
     try:
         return find_commit(Timeline(target.spark, target.path), key, token)
-    except LakeError:
+    except LakeError as error:
         if target.exists:
-            raise
+            raise LakeError(
+                f"whether the commit was made is not known: {error.message}",
+                fix="run the same command again: it looks for the commit first",
+            ) from error
         return None  # the table was never made
 
 

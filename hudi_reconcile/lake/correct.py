@@ -97,9 +97,9 @@ def check_facts(facts: BatchFacts, table: LakeTable) -> None:
         f"upserts have no {READ_SEQ}": facts.upserts_without_seq,
         "keys have no expected version": facts.keys_without_version,
     }
-    found = [f"{count} {what}" for what, count in faults.items() if count]
-    if found:
-        raise LakeError(f"correction of {table.path}: {', '.join(found)}", fix="sweep again")
+    problems = [f"{count} {what}" for what, count in faults.items() if count]
+    if problems:
+        raise LakeError(f"correction of {table.path}: {', '.join(problems)}", fix="sweep again")
     if facts.upserts_of_doubled_keys:
         raise NotBuiltError(
             f"correction of {table.path}: {facts.upserts_of_doubled_keys} keys to be updated are in the lake more than "
@@ -207,10 +207,10 @@ def register_expected(spark: SparkSession, expected: DataFrame) -> Iterator[str]
         spark.catalog.dropTempView(view)
 
 
-def match_keys(left: str, right: str, keys: tuple[str, ...]) -> SparkColumn:
+def match_keys(alias: str, other_alias: str, keys: tuple[str, ...]) -> SparkColumn:
     """The condition that two aliased frames hold the same key, NULL parts included."""
     return reduce(
-        SparkColumn.__and__, (F.col(f"{left}.`{name}`").eqNullSafe(F.col(f"{right}.`{name}`")) for name in keys)
+        SparkColumn.__and__, (F.col(f"{alias}.`{name}`").eqNullSafe(F.col(f"{other_alias}.`{name}`")) for name in keys)
     )
 
 
@@ -224,9 +224,9 @@ def write_versions_sql(table: LakeTable, view: str) -> str:
     rows = f"hudi_table_changes('{quote_path(table.path)}', 'latest_state', 'earliest')"
     lake = f"select {keys}, _hoodie_commit_seqno sn from {rows}"
     planned = f"select {keys}, {SEQNO} sn from {view} where {SEQNO} is not null"
-    found = f"select t.* from ({lake}) t left semi join {view} p on {on}"
+    lake_versions = f"select t.* from ({lake}) t left semi join {view} p on {on}"
     return (
-        f"select count(*) from ({planned}) p full outer join ({found}) t on {on} and p.sn = t.sn "
+        f"select count(*) from ({planned}) p full outer join ({lake_versions}) t on {on} and p.sn = t.sn "
         "where (p.sn is null or t.sn is null) and 'x' <> '<TABLE_NAME>'"
     )
 
@@ -234,7 +234,7 @@ def write_versions_sql(table: LakeTable, view: str) -> str:
 def write_pending_sql(path: str, clusterings: tuple[str, ...] = ()) -> str:
     """How many writers are in flight, our own included."""
     # Without the filter on actions a rollback or clean would count. Our own write is the 1.
-    planned = "".join(f" and timestamp <> '{one}'" for one in clusterings)
+    planned = "".join(f" and timestamp <> '{clustering}'" for clustering in clusterings)
     return (
         f"select count(*) from hudi_query_timeline('{quote_path(path)}', 'false') where action in "
         f"('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED'{planned} and 'x' <> '<TABLE_NAME>'"

@@ -82,8 +82,10 @@ class Files:
         """Entries of a folder; none where the folder does not exist."""
         if not self.exists(folder):
             return ()
-        found = self._call(folder, lambda: self._fs.listStatus(self._java(folder)))
-        return tuple(FileStat(str(one.getPath().getName()), int(one.getModificationTime())) for one in found)
+        statuses = self._call(folder, lambda: self._fs.listStatus(self._java(folder)))
+        return tuple(
+            FileStat(str(status.getPath().getName()), int(status.getModificationTime())) for status in statuses
+        )
 
     def modified_ms(self, path: str) -> int | None:
         """When a file was last modified (epoch milliseconds, the storage's clock); None where there is none."""
@@ -220,22 +222,22 @@ class _Store:
 
     def swap(self, key: str, seen: str, text: str) -> bool:
         """Put the object over the one that still reads as seen; False where it does not, or is gone."""
-        held, tag = self._get(key)
-        return held == seen and (self._put(key, text, "If-Match", f'"{tag}"') or self._get(key)[0] == text)
+        content, tag = self._get(key)
+        return content == seen and (self._put(key, text, "If-Match", f'"{tag}"') or self._get(key)[0] == text)
 
     def _get(self, key: str) -> tuple[str | None, str]:
         try:
-            found = self._client.getObject(self._bucket, key)
+            s3_object = self._client.getObject(self._bucket, key)
         except Py4JJavaError as error:
             if _status(error) == 404:  # noqa: PLR2004 - HTTP's number
                 return None, ""
             raise
-        stream = found.getObjectContent()
+        stream = s3_object.getObjectContent()
         try:
             text = bytes(stream.readAllBytes()).decode("utf-8", errors="replace")
         finally:
             stream.close()
-        return text, str(found.getObjectMetadata().getETag())
+        return text, str(s3_object.getObjectMetadata().getETag())
 
     def _put(self, key: str, text: str, header: str, value: str) -> bool:
         data = bytearray(text.encode())
@@ -282,13 +284,25 @@ def _create_local(path: Path, text: str) -> bool:
 def _replace_local(path: Path, text: str) -> None:
     try:
         _draft(path, text).replace(path)
+        _sync_folder(path.parent)
     except OSError as error:
         raise _local_failed(path, error) from error
 
 
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _draft(path: Path, text: str) -> Path:
     draft = path.with_name(f"{path.name}.{uuid4().hex[:8]}.tmp")
-    draft.write_text(text, encoding="utf-8")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())  # what is written after it, a delivery, must not outlive it
     return draft
 
 

@@ -55,7 +55,7 @@ _ONLY = {
 def read_foreign(properties: Mapping[str, str]) -> Foreign:
     """What these properties ask of every commit."""
     generator = _generator(properties)
-    indexes = tuple(one for one in properties.get("hoodie.table.metadata.partitions", "").split(",") if one)
+    indexes = tuple(index for index in properties.get("hoodie.table.metadata.partitions", "").split(",") if index)
     return Foreign(
         generator, _options(properties, generator, indexes), indexes, tuple(_hindrances(properties, generator))
     )
@@ -74,8 +74,8 @@ def has_exact_rows(table: LakeTable) -> bool:
     foreign = table.foreign
     plain = foreign is None or (not foreign.hindrances and foreign.key_generator != _CLASSES["TIMESTAMP"])
     types = {column.name.lower(): column.type for column in table.columns}
-    told = all(types.get(name.lower()) in _TOLD_BY_PATH for name in table.partition_fields)
-    return table.type == "copy_on_write" and plain and told and "_metadata" not in types
+    has_exact_paths = all(types.get(name.lower()) in _TOLD_BY_PATH for name in table.partition_fields)
+    return table.type == "copy_on_write" and plain and has_exact_paths and "_metadata" not in types
 
 
 def merges_whole_rows(ordering: Ordering, properties: Mapping[str, str]) -> bool:
@@ -113,18 +113,18 @@ def _generator(properties: Mapping[str, str]) -> str:
 
 def _spell(properties: Mapping[str, str], generator: str) -> str:
     """As the table spells it: Flink's writer names the Avro form, and Hudi refuses a commit that names the other one."""
-    named = [properties.get(f"hoodie.table.keygenerator.{one}", "") for one in ("class", "type")]
+    named = [properties.get(f"hoodie.table.keygenerator.{suffix}", "") for suffix in ("class", "type")]
     is_avro = "AvroKeyGenerator" in named[0] or named[1].endswith("_AVRO")
     return generator.replace("KeyGenerator", "AvroKeyGenerator") if is_avro else generator
 
 
 def _options(properties: Mapping[str, str], generator: str, indexes: tuple[str, ...]) -> dict[str, str]:
-    found = {
+    options = {
         key: value
         for key, value in properties.items()
         if key.startswith(_CARRIED) and key not in _NOT_CARRIED and value
     }
-    found |= {
+    options |= {
         "hoodie.datasource.write.keygenerator.class": _KEYGEN + _spell(properties, generator),
         "hoodie.datasource.write.partitionpath.field": properties.get("hoodie.table.partition.fields", ""),
         # Hudi refuses one key column under the complex generator, whose text some releases wrote otherwise; the probe
@@ -136,19 +136,21 @@ def _options(properties: Mapping[str, str], generator: str, indexes: tuple[str, 
         "hoodie.write.rolling.metadata.keys": ",".join(STREAMER_KEYS),
         "hoodie.write.rolling.metadata.timeline.lookback.commits": "1000",
     }
-    return {**found, **{_INDEX_OPTIONS[one]: "true" for one in indexes if one in _INDEX_OPTIONS}}
+    return {**options, **{_INDEX_OPTIONS[index]: "true" for index in indexes if index in _INDEX_OPTIONS}}
 
 
 def _hindrances(properties: Mapping[str, str], generator: str) -> list[str]:
-    found = list(_list_others(_ONLY, properties))
+    hindrances = list(_list_others(_ONLY, properties))
     if generator not in _CLASSES.values():
         legal = ", ".join(sorted(_CLASSES.values()))
-        found.append(f"its keys are made by {generator}; known are {legal}")
+        hindrances.append(f"its keys are made by {generator}; known are {legal}")
     if generator == _CLASSES["TIMESTAMP"] and not any(key.endswith("timebased.timestamp.type") for key in properties):
-        found.append("its properties do not say how partition paths are made of timestamps (hoodie.keygen.timebased.*)")
+        hindrances.append(
+            "its properties do not say how partition paths are made of timestamps (hoodie.keygen.timebased.*)"
+        )
     if properties.get("hoodie.bootstrap.base.path"):
-        found.append("it stands on files of a table that is no Hudi table (bootstrap)")
-    return [*found, *_list_own_merges(properties)]
+        hindrances.append("it stands on files of a table that is no Hudi table (bootstrap)")
+    return [*hindrances, *_list_own_merges(properties)]
 
 
 def _list_own_merges(properties: Mapping[str, str]) -> Iterator[str]:
@@ -192,10 +194,10 @@ def take_sample(rows: DataFrame, table: LakeTable) -> Sample:
     chosen = rows.orderBy(F.xxhash64(_KEY), _KEY).limit(SAMPLE_ROWS).select(*columns, _KEY, _PATH, _FILE)
     java: Any = chosen._jdf  # noqa: SLF001  Hudi's key generators take Java rows
     listed = java.collectAsList()
-    found = tuple(listed.get(place) for place in range(listed.size()))
+    java_rows = tuple(listed.get(place) for place in range(listed.size()))
     names = (_KEY, _PATH, _FILE)
-    carried = tuple(tuple(str(row.getAs(name)) for name in names) for row in found)
-    return Sample(found, java.schema(), carried)  # type: ignore[arg-type]
+    carried = tuple(tuple(str(row.getAs(name)) for name in names) for row in java_rows)
+    return Sample(java_rows, java.schema(), carried)  # type: ignore[arg-type]
 
 
 def choose_key_options(

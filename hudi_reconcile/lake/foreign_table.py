@@ -83,8 +83,8 @@ def _is_altered(value: SparkColumn, own: str, lake: str) -> SparkColumn:
 def _refuse_altered(rows: DataFrame, altered: dict[str, SparkColumn], table: LakeTable) -> None:
     if not altered:
         return
-    found = rows.agg(*(F.count(F.when(when, 1)) for when in altered.values())).collect()[0]
-    wrong = [f"{name} in {found[place]} rows" for place, name in enumerate(altered) if found[place]]
+    counts = rows.agg(*(F.count(F.when(when, 1)) for when in altered.values())).collect()[0]
+    wrong = [f"{name} in {counts[place]} rows" for place, name in enumerate(altered) if counts[place]]
     if wrong:
         raise RefusedError(
             f"Hudi table {table.path}: its columns cannot hold these values as they are: {', '.join(wrong)}",
@@ -151,7 +151,7 @@ def prepare(batch: Corrective, table: LakeTable) -> CorrectionBatch:
 def mark_field(table: LakeTable) -> str | None:
     """The first text column that neither names, places nor orders a row."""
     taken = {*table.record_key, *table.partition_fields, *table.ordering_fields}
-    return next((one.name for one in table.columns if one.type == "string" and one.name not in taken), None)
+    return next((column.name for column in table.columns if column.type == "string" and column.name not in taken), None)
 
 
 def count_overtaken(batch: Corrective, table: LakeTable, seen: Shown) -> int:
@@ -219,15 +219,15 @@ class ForeignTable:
             )
         with redact_failures(table.path):
             sample = take_sample(read_newest(self.spark, table.path), table)
-            found = choose_key_options(self.spark, table, planned, sample)
-            return {**found, **choose_bucket_options(self.spark, table, planned, sample)}
+            key_options = choose_key_options(self.spark, table, planned, sample)
+            return {**key_options, **choose_bucket_options(self.spark, table, planned, sample)}
 
     def images(self, rows: DataFrame) -> DataFrame:
         """Source images as the table's columns, every one with what orders it."""
         with redact_failures(self.table.path):
-            found = build_images(rows, self.table)
-            refuse_unordered(found, self.table)
-        return found
+            images = build_images(rows, self.table)
+            refuse_unordered(images, self.table)
+        return images
 
     def refuse_moved(self, rows: DataFrame, options: Mapping[str, str]) -> None:
         """Raises RefusedError for rows that leave their partition, where Hudi would keep the old copy: buckets."""
@@ -264,12 +264,12 @@ class ForeignTable:
         path, table = self.table.path, self.table
         with redact_failures(path):
             now = read_pinned(self.spark, path, pin)
-            found = adopt_batch(batch, table, now)
-            refuse_unordered(cast("DataFrame", found.upserts), table)
+            adopted_batch = adopt_batch(batch, table, now)
+            refuse_unordered(cast("DataFrame", adopted_batch.upserts), table)
             seen = Shown(now, read_unmerged(self.spark, path) if table.type == "merge_on_read" else None)
             sure = (
                 mark_field(table) is None
-                or count_overtaken(found, table, seen) > 0
-                or self._count_unindexed(cast("DataFrame", found.expected), now, options) > 0
+                or count_overtaken(adopted_batch, table, seen) > 0
+                or self._count_unindexed(cast("DataFrame", adopted_batch.expected), now, options) > 0
             )
-        return found, sure
+        return adopted_batch, sure

@@ -12,9 +12,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, STORAGE_LOCK, choose_lock, list_client_classes
-from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.lake.locks import FILE_LOCK, STORAGE_LOCK, choose_lock, list_client_classes
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.tables.kinds import Column, choose_stored_type
 from hudi_reconcile.core.tables.partitions import DEFAULT, ESCAPED, PartitionRows, PartitionScope, PathField, PathRule
 from hudi_reconcile.core.tables.values import (
@@ -222,12 +222,12 @@ class HudiLake:
         fitted = fit_to_table(self._no_rows(table), table.columns, self._path)
         return commit(self._target(table), fitted, self._writer.options(table), {key: value}, prefix)
 
-    def read_origin(self) -> Origin:
+    def read_origin(self, upto: Instant | None = None) -> Origin:
         """Who wrote the table, by its properties and by what HoodieStreamer leaves on its commits."""
         if not has_table(self._files, self._path):
             return Origin()
         line = self._timeline()
-        return read_origin(line, line.properties())
+        return read_origin(line, line.properties(), upto)
 
     def correct(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -241,12 +241,12 @@ class HudiLake:
         metadata = commit_metadata(checkpoint, labels)
         if sure:
             return self._replace_partitions(batch, table, plain, metadata)
-        found = self._writer.prepare_batch(batch, table, self._known_seq(checkpoint))
-        metadata[KEYS] = format_keys(found.keys)
-        with self._alone, correct.register_expected(self._spark, found.expected) as view:
+        upsert = self._writer.prepare_batch(batch, table, self._known_seq(checkpoint))
+        metadata[KEYS] = format_keys(upsert.keys)
+        with self._alone, correct.register_expected(self._spark, upsert.expected) as view:
             clusterings = timeline.list_planned_clusterings(self._timeline())
-            options = {**plain, **correct.build_correction_options(table, view, found.mark, clusterings)}
-            return commit_alone(self._target(table), found.rows, options, metadata)
+            options = {**plain, **correct.build_correction_options(table, view, upsert.mark, clusterings)}
+            return commit_alone(self._target(table), upsert.rows, options, metadata)
 
     def replace(
         self, batch: Corrective, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]
@@ -262,17 +262,21 @@ class HudiLake:
     def _replace_partitions(
         self, batch: Corrective, table: LakeTable, plain: Mapping[str, str], metadata: Mapping[str, str]
     ) -> Instant:
-        known, pin = {one.requested for one in self._timeline().list_completed()}, self._require_pin()
+        known, pin = {action.requested for action in self._timeline().list_completed()}, self._require_pin()
         with redact_failures(self._path):
-            held = read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
-            found = rewrite_partitions.build_replacement(batch, table, self._reader.rows(pin), held, plain)
+            unmerged_rows = (
+                read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None
+            )
+            replacement = rewrite_partitions.build_replacement(
+                batch, table, self._reader.rows(pin), unmerged_rows, plain
+            )
             self._writer.check(
                 fit_to_table(_spark(batch.upserts), table.columns, table.path), table
             )  # the others stay what they are
-        metadata = {**metadata, KEYS: format_keys(found.keys)}
-        with self._alone, correct.register_expected(self._spark, found.expected) as view:
-            options = {**plain, **rewrite_partitions.replace_options(table, view, found, known)}
-            return commit_alone(self._target(table), found.rows, options, metadata)
+        metadata = {**metadata, KEYS: format_keys(replacement.keys)}
+        with self._alone, correct.register_expected(self._spark, replacement.expected) as view:
+            options = {**plain, **rewrite_partitions.replace_options(table, view, replacement, known)}
+            return commit_alone(self._target(table), replacement.rows, options, metadata)
 
     def list_writers(self) -> Writers:
         """Who else writes the table, as far as it tells."""
@@ -287,10 +291,14 @@ class HudiLake:
         return find_silent_writers(self._timeline(), self._files, self._path, beating)
 
     def roll_back(self, requested: str) -> None:
-        """Roll back an instant that never completed. Raises LakeError where Hudi cannot."""
+        """Roll back an instant in flight. Raises LakeError where Hudi cannot, RefusedError where it has completed."""
         if self._still_ours is not None:
             self._still_ours()
-        roll_back_dead(Target(self._spark, self._path, self._name), requested)
+        if not roll_back_dead(Target(self._spark, self._path, self._name), requested):
+            raise RefusedError(
+                f"Hudi table {self._path}: instant {requested} has completed: its writer is alive, and nothing was rolled back",
+                fix="run it again without --dead-writer",
+            )
 
     def pin_around(self, commit: Instant) -> tuple[LakePin, LakePin]:
         """The snapshots just before a corrective commit and just after it."""
@@ -368,8 +376,8 @@ def count_overwritten(rows: DataFrame, lake: DataFrame, table: LakeTable) -> Rep
         SparkColumn.__and__, (F.col(f"l.`{name}`").eqNullSafe(F.col(f"n.`{name}`")) for name in table.record_key)
     )
     joined = lake.select(*table.record_key).alias("l").join(keys.alias("n"), same, "left")
-    found = joined.agg(F.count(F.lit(1)), F.count(F.when(F.col("_hr_there").isNull(), 1))).collect()[0]
-    return Replaced(int(found[0]), int(found[1]))
+    counts = joined.agg(F.count(F.lit(1)), F.count(F.when(F.col("_hr_there").isNull(), 1))).collect()[0]
+    return Replaced(int(counts[0]), int(counts[1]))
 
 
 PARTITION_PATH = "_hoodie_partition_path"
@@ -377,8 +385,11 @@ PARTITION_PATH = "_hoodie_partition_path"
 
 def list_partitions(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...]:
     """The lake's partitions by path, with their rows, and how many of those the rule would place elsewhere. One job."""
-    path, told = F.col(PARTITION_PATH), _path(rule, [_text(F.col(f"`{one.lake_name}`")) for one in rule.fields])
-    unlike = F.count(F.when(~path.eqNullSafe(told), 1))
+    path, rule_path = (
+        F.col(PARTITION_PATH),
+        _path(rule, [_text(F.col(f"`{field.lake_name}`")) for field in rule.fields]),
+    )
+    unlike = F.count(F.when(~path.eqNullSafe(rule_path), 1))
     rows = lake.groupBy(path.alias("path")).agg(F.count(F.lit(1)).alias("rows"), unlike.alias("unlike")).collect()
     return tuple(
         PartitionRows(row["path"], row["rows"], row["unlike"]) for row in sorted(rows, key=lambda r: r["path"])
@@ -387,7 +398,7 @@ def list_partitions(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...
 
 def flag_in_scope(rows: DataFrame, side: Literal["source", "lake"], rule: PathRule, paths: Sequence[str]) -> DataFrame:
     """The same rows with one more column, which is true where the row lies in one of these partitions."""
-    path = F.col(PARTITION_PATH) if side == "lake" else _path(rule, [_source_text(one) for one in rule.fields])
+    path = F.col(PARTITION_PATH) if side == "lake" else _path(rule, [_source_text(field) for field in rule.fields])
     return rows.withColumn(IN_SCOPE, F.coalesce(path.isin(*paths), F.lit(False)))
 
 
@@ -414,8 +425,8 @@ def _escape_path(text: SparkColumn) -> SparkColumn:
     letters = F.split(text, "")
     hexed = F.transform(
         letters,
-        lambda one: F.when(
-            one.rlike(f"[{ESCAPED}]"), F.concat(F.lit("%"), F.lpad(F.hex(one.cast("binary")), 2, "0"))
-        ).otherwise(one),
+        lambda letter: F.when(
+            letter.rlike(f"[{ESCAPED}]"), F.concat(F.lit("%"), F.lpad(F.hex(letter.cast("binary")), 2, "0"))
+        ).otherwise(letter),
     )
     return F.array_join(hexed, "")

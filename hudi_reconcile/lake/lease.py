@@ -93,11 +93,11 @@ def format_lease(lease: Lease) -> str:
 def parse_lease(text: str) -> Lease | None:
     """The lease in a text; None where it is none: half written, or of another version."""
     try:
-        found = parse_json(text)
-        if not isinstance(found, dict) or found.pop("version", None) != 1:
+        document = parse_json(text)
+        if not isinstance(document, dict) or document.pop("version", None) != 1:
             return None
-        holder = Holder(**found.pop("holder"))
-        lease = Lease(holder=holder, **found)
+        holder = Holder(**document.pop("holder"))
+        lease = Lease(holder=holder, **document)
     except (ValueError, TypeError, KeyError):
         return None
     return lease if _is_typed(lease) and _is_typed(holder) else None
@@ -131,12 +131,12 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     """Take the lease. Raises RefusedError while another living process holds it."""
     path, me, now_ms = build_lease_path(table_path), describe_process(), _read_clock_ms()
     mine = Lease(me, owner, uuid4().hex, since, now_ms, now_ms + LEASE_MS)
-    found = files.read(path)
-    if found is None:
+    content = files.read(path)
+    if content is None:
         if files.create(path, format_lease(mine)):
             return Taken(mine, None)
         raise _build_held_error(path, _read_lease(files, path))
-    text, modified_ms = found
+    text, modified_ms = content
     lease = parse_lease(text)
     if lease is None:
         claim = decide_damaged_claim(modified_ms, now_ms=now_ms)
@@ -157,8 +157,8 @@ def clear_inheritance(files: Files, table_path: str, taken: Taken) -> None:
 def give_back(files: Files, table_path: str, taken: Taken) -> None:
     """Remove the lease if it is still ours."""
     path = build_lease_path(table_path)
-    found = _read_lease(files, path)
-    if found is not None and found.token == taken.lease.token:
+    lease = _read_lease(files, path)
+    if lease is not None and lease.token == taken.lease.token:
         files.delete(path)
 
 
@@ -214,15 +214,15 @@ class Renewal:
 def _renew(files: Files, path: str, lease: Lease) -> bool:
     """False where the lease is no longer ours; then nothing is written."""
     seen = files.read(path)
-    found = None if seen is None else parse_lease(seen[0])
-    if seen is None or found is None or found.token != lease.token:
+    stored_lease = None if seen is None else parse_lease(seen[0])
+    if seen is None or stored_lease is None or stored_lease.token != lease.token:
         return False
     return files.swap(path, seen[0], format_lease(replace(lease, expires_ms=_read_clock_ms() + LEASE_MS)))
 
 
 def _read_lease(files: Files, path: str) -> Lease | None:
-    found = files.read(path)
-    return None if found is None else parse_lease(found[0])
+    content = files.read(path)
+    return None if content is None else parse_lease(content[0])
 
 
 def _build_held_error(path: str, lease: Lease | None) -> RefusedError:

@@ -61,8 +61,8 @@ def check_values(rows: DataFrame, keys: Sequence[str], partitions: Sequence[str]
     }
     if not counts:
         return
-    found = rows.agg(*(F.count(F.when(when, 1)) for when in counts.values())).collect()[0]
-    wrong = [f"{text} in {found[place]} rows" for place, text in enumerate(counts) if found[place]]
+    row_counts = rows.agg(*(F.count(F.when(when, 1)) for when in counts.values())).collect()[0]
+    wrong = [f"{text} in {row_counts[place]} rows" for place, text in enumerate(counts) if row_counts[place]]
     if wrong:
         raise RefusedError(f"Hudi cannot tell these values from others: {'; '.join(wrong)}", fix=_FIX)
 
@@ -128,12 +128,12 @@ def leave_out_odd(images: DataFrame, table: LakeTable | NewTable, lake: Callable
     marked = images.withColumn(_HELD, F.expr(f"{odd} or {render_misplaced(places)}"))
     if mixing is KeyMixing.SHARED and len(names) > 1 and not images.where(render_worded(names)).isEmpty():
         there = lake()
-        held = (
+        words = (
             there.where(_render_odd(there, table.record_key, mixing))
             .selectExpr(f"{render_words(names)} as {_WORDS}")
             .distinct()
         )
-        alike = marked.join(F.broadcast(held), F.expr(f"{render_words(names)} = {_WORDS}"), "left")
+        alike = marked.join(F.broadcast(words), F.expr(f"{render_words(names)} = {_WORDS}"), "left")
         marked = alike.withColumn(_HELD, F.expr(f"{_HELD} or {_WORDS} is not null")).drop(_WORDS)
     elif odd == "false" and not places:
         return Batch(Frame(images))
@@ -142,8 +142,8 @@ def leave_out_odd(images: DataFrame, table: LakeTable | NewTable, lake: Callable
         return Batch(Frame(images))
     texts = ", ".join(f"cast({name} as string)" for name in names)
     shown = marked.where(_HELD).selectExpr(f"to_json(array({texts})) as shown").limit(_MOST_NAMED).collect()
-    left = marked.where(f"not {_HELD}").drop(_HELD)
-    return Batch(Frame(left), held_rows, tuple(sorted(row["shown"] for row in shown)))
+    writable_rows = marked.where(f"not {_HELD}").drop(_HELD)
+    return Batch(Frame(writable_rows), held_rows, tuple(sorted(row["shown"] for row in shown)))
 
 
 def _mixing(table: LakeTable | NewTable) -> KeyMixing:
@@ -156,7 +156,9 @@ def _mixing(table: LakeTable | NewTable) -> KeyMixing:
 def _partitions(table: LakeTable | NewTable) -> tuple[str, ...]:
     """The columns that a row's partition path is made of, by lake name."""
     return (
-        table.partition_fields if isinstance(table, LakeTable) else tuple(one.lake_name for one in table.partition_by)
+        table.partition_fields
+        if isinstance(table, LakeTable)
+        else tuple(field.lake_name for field in table.partition_by)
     )
 
 
@@ -171,5 +173,5 @@ def _partition_faults(name: str, types: dict[str, str]) -> dict[str, SparkColumn
     return {"empty text or Hive's word for NULL": F.col(f"`{name}`").isin(*NULL_PLACES)}
 
 
-def _is(found: str | None, legal: tuple[str, ...]) -> bool:
-    return found is not None and (found in legal or found.split("(", 1)[0] in legal)
+def _is(type_name: str | None, legal: tuple[str, ...]) -> bool:
+    return type_name is not None and (type_name in legal or type_name.split("(", 1)[0] in legal)

@@ -9,8 +9,8 @@ from typing import Literal, cast
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import RefusedError, UsageError
-from hudi_reconcile.core.plan.lake_locks import FILE_LOCK, PROVIDER
-from hudi_reconcile.core.plan.lake_ownership import list_option_problems, override_options
+from hudi_reconcile.core.lake.locks import FILE_LOCK, PROVIDER
+from hudi_reconcile.core.lake.ownership import list_option_problems, override_options
 from hudi_reconcile.core.tables.values import READ_SEQ, LakePin, LakeTable
 from hudi_reconcile.lake import foreign_table
 from hudi_reconcile.lake.bridge import Timeline
@@ -72,7 +72,7 @@ def build_retention_options(commits: int) -> dict[str, str]:
 def build_create_options(options: WriteOptions, table: NewTable) -> dict[str, str]:
     """Options of the commit that makes a table."""
     partitions = tuple(part.lake_name for part in table.partition_by)
-    found = {
+    settings = {
         **_session(options),
         **_identity(table.name, list_spelled_key(table.record_key) if table.spelled else table.record_key, partitions),
         **_index(options.index, partitions),
@@ -87,16 +87,16 @@ def build_create_options(options: WriteOptions, table: NewTable) -> dict[str, st
     }
     if partitions:
         # One file a partition, not one a task; sorted, for a task holds a Parquet writer open for each partition it has begun.
-        found["hoodie.bulkinsert.sort.mode"] = "PARTITION_PATH_REPARTITION_AND_SORT"
+        settings["hoodie.bulkinsert.sort.mode"] = "PARTITION_PATH_REPARTITION_AND_SORT"
     if table.change_log is not None:
-        found["hoodie.table.cdc.enabled"] = "true"
-        found["hoodie.table.cdc.supplemental.logging.mode"] = table.change_log.upper()
-    return override_options(found, options.overrides)
+        settings["hoodie.table.cdc.enabled"] = "true"
+        settings["hoodie.table.cdc.supplemental.logging.mode"] = table.change_log.upper()
+    return override_options(settings, options.overrides)
 
 
 def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_table: bool) -> dict[str, str]:
     """Options of a commit of full images."""
-    found = {
+    settings = {
         **_session(options),
         **_choose_identity(table),
         **_index(options.index if table.owned else "simple", table.partition_fields),
@@ -109,7 +109,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
         "hoodie.compact.inline": str(table.type == "merge_on_read").lower(),
         "hoodie.compact.inline.max.delta.commits": str(options.compact_after_commits),
     }
-    return override_options({**found, **(table.foreign.options if table.foreign else {})}, options.overrides)
+    return override_options({**settings, **(table.foreign.options if table.foreign else {})}, options.overrides)
 
 
 def build_overwrite_options(upsert: Mapping[str, str]) -> dict[str, str]:
@@ -140,16 +140,16 @@ def _choose_identity(table: LakeTable) -> dict[str, str]:
     ours = _identity(table.name, key, table.partition_fields)
     if table.foreign is None:
         return ours
-    found = {
+    identity = {
         **{key: value for key, value in ours.items() if not key.startswith(_OF_THE_MAKER)},
     }
     if table.ordering_fields:
-        found["hoodie.datasource.write.precombine.field"] = ",".join(table.ordering_fields)
-    return found
+        identity["hoodie.datasource.write.precombine.field"] = ",".join(table.ordering_fields)
+    return identity
 
 
 def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> dict[str, str]:
-    found = {
+    identity = {
         "hoodie.table.name": name,
         "hoodie.datasource.write.recordkey.field": ",".join(key),
         "hoodie.datasource.write.partitionpath.field": ",".join(partitions),
@@ -159,9 +159,9 @@ def _identity(name: str, key: tuple[str, ...], partitions: tuple[str, ...]) -> d
     }
     if partitions:
         # Without both, `a=b` is read back as `b` and `a/b` makes two folders.
-        found["hoodie.datasource.write.hive_style_partitioning"] = "true"
-        found["hoodie.datasource.write.partitionpath.urlencode"] = "true"
-    return found
+        identity["hoodie.datasource.write.hive_style_partitioning"] = "true"
+        identity["hoodie.datasource.write.partitionpath.urlencode"] = "true"
+    return identity
 
 
 def _index(index: Index, partitions: tuple[str, ...]) -> dict[str, str]:
@@ -231,10 +231,10 @@ class Writer:
 
     def options(self, table: LakeTable) -> dict[str, str]:
         """Options of a commit of full images. Raises RefusedError where another tool's table does not tell its own."""
-        told = Timeline(self.spark, table.path).properties()
-        has_metadata_table = bool(told.get(METADATA_PARTITIONS, ""))
-        found = upsert_options(self.session, table, has_metadata_table=has_metadata_table)
-        return found if table.foreign is None else {**found, **self._foreign(table).options(found)}
+        properties = Timeline(self.spark, table.path).properties()
+        has_metadata_table = bool(properties.get(METADATA_PARTITIONS, ""))
+        options = upsert_options(self.session, table, has_metadata_table=has_metadata_table)
+        return options if table.foreign is None else {**options, **self._foreign(table).options(options)}
 
     def fit_rows(self, rows: Frame, table: LakeTable) -> DataFrame:
         """The rows in the table's exact schema. Raises LakeError that lists the differences."""
@@ -260,26 +260,26 @@ class Writer:
         """The batch as the table takes it, and whether an upsert would not do all of it: never in a table of ours."""
         if table.foreign is None:
             return batch, False
-        found, sure = self._foreign(table).correction(batch, pin, options)
-        self._foreign(table).refuse_moved(cast("DataFrame", found.upserts), options)
-        return found, sure
+        adopted_batch, sure = self._foreign(table).correction(batch, pin, options)
+        self._foreign(table).refuse_moved(cast("DataFrame", adopted_batch.upserts), options)
+        return adopted_batch, sure
 
     def prepare_batch(self, batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
         """The batch as one upsert writes it, its deletes marked. Raises RefusedError for values that Hudi would mix up."""
         with redact_failures(table.path):
-            found = prepare(batch, table, known_seq) if table.foreign is None else foreign_table.prepare(batch, table)
-            self.check(found.rows, table)
+            upsert = prepare(batch, table, known_seq) if table.foreign is None else foreign_table.prepare(batch, table)
+            self.check(upsert.rows, table)
             if not table.owned:
-                self._refuse_alike(found.rows, table)
-        return found
+                self._refuse_alike(upsert.rows, table)
+        return upsert
 
     def _refuse_alike(self, rows: DataFrame, table: LakeTable) -> None:
         """Raises RefusedError for a key that Hudi takes for an odd row's: another tool brought that row since the sweep."""
-        found = leave_out_odd(rows, table, lambda: read_newest(self.spark, table.path))
-        if found.odd_rows:
+        batch = leave_out_odd(rows, table, lambda: read_newest(self.spark, table.path))
+        if batch.odd_rows:
             raise RefusedError(
-                f"Hudi table {table.path}: {found.odd_rows} planned keys have the record key of another row by now "
-                f"(such as {', '.join(found.odd_keys)}), which would be overwritten or deleted with them",
+                f"Hudi table {table.path}: {batch.odd_rows} planned keys have the record key of another row by now "
+                f"(such as {', '.join(batch.odd_keys)}), which would be overwritten or deleted with them",
                 fix="sweep again: such keys are held back then, and named",
             )
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_ownership import find_cleaner_error
+from hudi_reconcile.core.lake.ownership import find_cleaner_error
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, retry_missing_table
 from hudi_reconcile.lake.timeline import pin_snapshot

@@ -6,6 +6,7 @@ heartbeat file: where the heartbeat is silent, and either our own dead process m
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,9 +22,11 @@ from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.lease import Lease
 from hudi_reconcile.lake.options import EXPIRED_MS
 from hudi_reconcile.lake.table import has_table, is_ours
-from hudi_reconcile.lake.timeline import list_writers_in_flight
+from hudi_reconcile.lake.timeline import list_writers, list_writers_in_flight
 
 SILENT_MS = 15_000  # three of our heartbeats
+_LOOK_SECONDS = 5.0
+_log = logging.getLogger("hudi_reconcile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,42 +38,60 @@ class Leftovers:
 
 
 def sort_leftovers(
-    in_flight: Sequence[str], beats_ms: Mapping[str, int], lease: Lease | None, now_ms: int
+    in_flight: Sequence[str], beats_ms: Mapping[str, int], lease: Lease | None, now_ms: int, *, is_alone: bool = True
 ) -> Leftovers:
-    """Sort the instants in flight. `beats_ms` holds the age base: each instant's last heartbeat; `lease` a dead process's."""
+    """Sort the instants in flight. `beats_ms` holds the age base: each instant's last heartbeat; `lease` a dead process's.
+
+    An instant that the dead process can have made is dead after a short silence only where no other tool writes the table
+    (`is_alone`): another one's heartbeat may come once a minute.
+    """
     dead, unsure = [], []
     for requested in in_flight:
         if requested not in beats_ms:
             continue  # a writer without heartbeats: nothing tells whether it lives
         silent_ms = now_ms - beats_ms[requested]
         ours = lease is not None and requested >= lease.since
-        if silent_ms >= (SILENT_MS if ours else EXPIRED_MS):
+        if silent_ms >= (SILENT_MS if ours and is_alone else EXPIRED_MS):
             dead.append(requested)
         elif ours:
             unsure.append(requested)
     return Leftovers(tuple(dead), tuple(unsure))
 
 
-def clear(target: Target, files: Files, lease: Lease | None) -> tuple[str, ...]:
+def clear(target: Target, files: Files, lease: Lease | None, *, is_alone: bool = True) -> tuple[str, ...]:
     """Roll dead instants back, waiting out a young heartbeat or lock of our dead process. Returns those rolled back.
 
-    Idempotent. Raises LakeError where a rollback fails.
+    An instant whose heartbeat goes on is another writer's, and is not waited for. Idempotent. Raises LakeError where a
+    rollback fails.
     """
-    found = _look(target, files, lease)
-    left = None if lease is None else _lock_age_ms(target, files, lease)
-    if found.unsure or (left is not None and left < SILENT_MS):
-        time.sleep(SILENT_MS / 1000)
-        found = _look(target, files, lease)
-        left = None if lease is None else _lock_age_ms(target, files, lease)
-    if left is not None and left >= SILENT_MS:
+    patience_ms = SILENT_MS if is_alone else EXPIRED_MS
+    until_seconds = time.monotonic() + patience_ms / 1000 + 2 * _LOOK_SECONDS  # clocks of host and storage differ
+    leftovers, first = _look(target, files, lease, is_alone=is_alone)
+    beats = first
+    # Beside others the lock may be another writer's, which Hudi itself takes for dead after two minutes.
+    lock_ms = _lock_age_ms(target, files, lease) if lease is not None and is_alone else None
+    if leftovers.unsure:
+        seconds = patience_ms / 1000 + 2 * _LOOK_SECONDS
+        _log.info("waiting at most %d s: a process that died may have left %s", seconds, leftovers.unsure[0])
+    while time.monotonic() < until_seconds and (
+        any(beats[requested] == first.get(requested) for requested in leftovers.unsure)
+        or (lock_ms is not None and lock_ms < SILENT_MS)
+    ):
+        time.sleep(_LOOK_SECONDS)
+        leftovers, beats = _look(target, files, lease, is_alone=is_alone)
+        lock_ms = _lock_age_ms(target, files, lease) if lease is not None and is_alone else None
+    if lock_ms is not None and lock_ms >= SILENT_MS:
         files.delete(_lock(target))
-    for requested in found.dead:
-        roll_back_dead(target, requested)
-    return found.dead
+    gone = tuple(requested for requested in leftovers.dead if roll_back_dead(target, requested))
+    for requested in gone:
+        _log.warning("rolled back: instant %s, which a process that died had left in flight", requested)
+    return gone
 
 
-def roll_back_dead(target: Target, requested: str) -> None:
-    """Roll an instant of a dead writer back. Raises LakeError where that fails."""
+def roll_back_dead(target: Target, requested: str) -> bool:
+    """Roll an instant of a dead writer back; False where it has completed since. Raises LakeError where that fails."""
+    if requested not in list_writers_in_flight(Timeline(target.spark, target.path)):
+        return False  # Hudi's client takes completed commits back, too
     try:
         roll_back(target.spark, target.path, target.name, requested)
     except Py4JJavaError as error:
@@ -79,19 +100,28 @@ def roll_back_dead(target: Target, requested: str) -> None:
             f"({describe_failure(error)})",
             fix="hudi-reconcile doctor",
         ) from error
+    return True
 
 
-def _look(target: Target, files: Files, lease: Lease | None) -> Leftovers:
+def _look(target: Target, files: Files, lease: Lease | None, *, is_alone: bool) -> tuple[Leftovers, Mapping[str, int]]:
     in_flight = list_writers_in_flight(Timeline(target.spark, target.path))
-    beats = {one.name: one.modified_ms for one in files.list(f"{target.path}/.hoodie/.heartbeat")} if in_flight else {}
-    return sort_leftovers(in_flight, beats, lease, _read_clock_ms())
+    beats = (
+        {file.name: file.modified_ms for file in files.list(f"{target.path}/.hoodie/.heartbeat")} if in_flight else {}
+    )
+    return sort_leftovers(in_flight, beats, lease, _read_clock_ms(), is_alone=is_alone), beats
+
+
+def _has_own_commits_only(target: Target, files: Files, lease: Lease | None) -> bool:
+    if lease is None:
+        return True
+    return not list_writers(Timeline(target.spark, target.path), files, target.path, frozenset()).foreign
 
 
 def _lock_age_ms(target: Target, files: Files, lease: Lease) -> int | None:
     """How old the table's lock is that our dead process may have left; others hold it for a moment only."""
-    for one in files.list(f"{target.path}/.hoodie"):
-        if f"{target.path}/.hoodie/{one.name}" == _lock(target) and one.modified_ms >= lease.since_ms:
-            return _read_clock_ms() - one.modified_ms
+    for file in files.list(f"{target.path}/.hoodie"):
+        if f"{target.path}/.hoodie/{file.name}" == _lock(target) and file.modified_ms >= lease.since_ms:
+            return _read_clock_ms() - file.modified_ms
     return None
 
 
@@ -115,7 +145,9 @@ def hold_lease(target: Target, files: Files, owner: str, *, adopt: bool = False)
     with lease.release_lease(files, path, taken):
         if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
             with lease.Renewal(files, path, taken.heir):
-                clear(target, files, taken.dead)
+                clear(
+                    target, files, taken.dead, is_alone=not adopt and _has_own_commits_only(target, files, taken.dead)
+                )
         lease.clear_inheritance(files, path, taken)
         with lease.Renewal(files, path, taken.lease) as renewal:
             yield renewal.refuse_lost

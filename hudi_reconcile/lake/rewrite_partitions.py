@@ -50,19 +50,19 @@ def build_replacement(
     batch: Corrective,
     table: LakeTable,
     now: DataFrame,
-    held: DataFrame | None,
+    unmerged_rows: DataFrame | None,
     options: Mapping[str, str],
 ) -> Replacement:
     """The partitions of `now` that hold a copy, or take a right row, without the copies, and the right rows.
 
-    `held` is every row in the files, where logs may hide some of them; `options` are the table's own. Raises RefusedError
-    where the partitions cannot be named to Hudi.
+    `unmerged_rows` is every row in the files, where logs may hide some of them; `options` are the table's own. Raises
+    RefusedError where the partitions cannot be named to Hudi.
     """
     expected = select_exact_versions(cast("DataFrame", batch.expected), table).localCheckpoint()
     keys = expected.select(*table.record_key).distinct().alias("k")
     same = match_keys("t", "k", table.record_key)
     right = fit_to_table(cast("DataFrame", batch.upserts), table.columns, table.path)
-    there = now if held is None else held
+    there = now if unmerged_rows is None else unmerged_rows
     partitions = _partitions(keys, right, table, there)
     if options.get("hoodie.index.type") == "BUCKET" or not partitions:
         _refuse_unplaced(keys, right, table, there)
@@ -74,31 +74,33 @@ def build_replacement(
     return Replacement(kept.unionByName(right), expected, partitions, _count_written(expected, table))
 
 
-def _partitions(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataFrame) -> tuple[str, ...]:
+def _partitions(keys: DataFrame, right: DataFrame, table: LakeTable, file_rows: DataFrame) -> tuple[str, ...]:
     """The partitions to replace: each that files have a copy in, and each that a right row goes into.
 
     One that Hudi replaces and that is not among these would lose all its other rows.
     """
     if not table.partition_fields:
         return ("",)
-    copies = held.alias("t").join(keys, match_keys("t", "k", table.record_key), "left_semi")
-    found = copies.select(_PARTITION)
+    copies = file_rows.alias("t").join(keys, match_keys("t", "k", table.record_key), "left_semi")
+    paths = copies.select(_PARTITION)
     if table.foreign is not None:
         alike = match_keys("t", "r", table.partition_fields)
-        found = found.union(held.alias("t").join(right.alias("r"), alike, "left_semi").select(_PARTITION))
-    return tuple(sorted(row[0] for row in found.distinct().limit(MOST_PARTITIONS + 1).collect()))
+        paths = paths.union(file_rows.alias("t").join(right.alias("r"), alike, "left_semi").select(_PARTITION))
+    return tuple(sorted(row[0] for row in paths.distinct().limit(MOST_PARTITIONS + 1).collect()))
 
 
-def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, held: DataFrame) -> None:
+def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, file_rows: DataFrame) -> None:
     """Rows of new keys, in a table whose paths are made of times: whether their partition is there already, nobody can tell.
 
     Where no partition is named Hudi would replace it; and a second file of one bucket would make the table unreadable.
     """
     if table.foreign is None or not table.foreign.key_generator.startswith("Timestamp"):
         return
-    copies = held.alias("t").join(keys, match_keys("t", "k", table.record_key), "left_semi")
+    copies = file_rows.alias("t").join(keys, match_keys("t", "k", table.record_key), "left_semi")
     new = right.alias("r").join(copies.alias("t"), match_keys("r", "t", table.record_key), "left_anti")
-    unplaced = new.alias("r").join(held.alias("t"), match_keys("r", "t", table.partition_fields), "left_anti").count()
+    unplaced = (
+        new.alias("r").join(file_rows.alias("t"), match_keys("r", "t", table.partition_fields), "left_anti").count()
+    )
     if unplaced:
         raise RefusedError(
             f"Hudi table {table.path}: {unplaced} new rows go into partitions whose paths are made of times, and partitions "
@@ -109,8 +111,8 @@ def _refuse_unplaced(keys: DataFrame, right: DataFrame, table: LakeTable, held: 
 
 def _count_written(expected: DataFrame, table: LakeTable) -> WrittenKeys:
     by_key = expected.groupBy(*table.record_key).agg(F.count(SEQNO).alias("_hr_copies"))
-    found = by_key.agg(F.count(F.when(F.col("_hr_copies") > 0, 1)), F.count(F.when(F.col("_hr_copies") == 0, 1)))
-    return WrittenKeys(*found.collect()[0])
+    counts = by_key.agg(F.count(F.when(F.col("_hr_copies") > 0, 1)), F.count(F.when(F.col("_hr_copies") == 0, 1)))
+    return WrittenKeys(*counts.collect()[0])
 
 
 def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:
@@ -121,14 +123,14 @@ def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:
             "would be written anew",
             fix="write the table anew into another lake.path (pull --full), or repair it in parts: sweep and apply again",
         )
-    if any("," in one for one in partitions):
+    if any("," in partition for partition in partitions):
         raise RefusedError(
             f"Hudi table {table.path}: a partition that holds doubled keys has a comma in its path, which Hudi takes for two",
             fix="pull into a new lake.path with another partition_by",
         )
 
 
-def replace_options(table: LakeTable, view: str, found: Replacement, known: Collection[str]) -> dict[str, str]:
+def replace_options(table: LakeTable, view: str, replacement: Replacement, known: Collection[str]) -> dict[str, str]:
     """Write options that replace just these partitions, and refuse where a write was completed that is not one of `known`.
 
     `known` are the requested times of the completed writes that were there when the partitions were read.
@@ -149,13 +151,13 @@ def replace_options(table: LakeTable, view: str, found: Replacement, known: Coll
     if not table.partition_fields:
         return {**options, "hoodie.datasource.write.operation": "insert_overwrite_table"}
     # Named, so that a partition is replaced even where no row is left in it.
-    paths = {"hoodie.static.overwrite.partition.paths": ",".join(found.partitions)}
+    paths = {"hoodie.static.overwrite.partition.paths": ",".join(replacement.partitions)}
     return {**options, **paths, "hoodie.datasource.write.operation": "insert_overwrite"}
 
 
 def _write_since_sql(path: str, known: Collection[str]) -> str:
     # By name and not by time: the clock of another host may be behind.
-    names = ", ".join(f"'{one}'" for one in sorted(known))
+    names = ", ".join(f"'{instant}'" for instant in sorted(known))
     return (
         f"select count(*) from hudi_query_timeline('{quote_path(path)}', 'false') where action in "
         f"('commit', 'deltacommit', 'replacecommit') and state = 'COMPLETED' and timestamp not in ({names}) "

@@ -38,24 +38,24 @@ def list_columns(frame: DataFrame) -> tuple[LakeColumn, ...]:
 
 def list_differences(batch: Sequence[LakeColumn], table: Sequence[LakeColumn]) -> tuple[str, ...]:
     """One sentence per column that is missing, unknown, or of a type whose values the table's does not all hold."""
-    found = {column.name: find_hudi_type(column.type) for column in batch}
+    batch_types = {column.name: find_hudi_type(column.type) for column in batch}
     wanted = {column.name: column.type for column in table}
-    missing = [f"{name} {kind}: missing in the batch" for name, kind in wanted.items() if name not in found]
-    unknown = [f"{name} {kind}: not in the lake table" for name, kind in found.items() if name not in wanted]
+    missing = [f"{name} {kind}: missing in the batch" for name, kind in wanted.items() if name not in batch_types]
+    unknown = [f"{name} {kind}: not in the lake table" for name, kind in batch_types.items() if name not in wanted]
     other = [
-        f"{name}: {kind} in the lake table, {found[name]} in the batch"
+        f"{name}: {kind} in the lake table, {batch_types[name]} in the batch"
         for name, kind in wanted.items()
-        if name in found and not holds(kind, found[name])
+        if name in batch_types and not holds(kind, batch_types[name])
     ]
     return (*missing, *unknown, *other)
 
 
 def fit_to_table(frame: DataFrame, table: Sequence[LakeColumn], path: str) -> DataFrame:
     """The frame with the table's columns in the table's order, all nullable. Raises LakeError that lists differences."""
-    found = list_differences(list_columns(frame), table)
-    if found:
+    differences = list_differences(list_columns(frame), table)
+    if differences:
         raise LakeError(
-            f"rows do not have the schema of Hudi table {path}: {'; '.join(found)}",
+            f"rows do not have the schema of Hudi table {path}: {'; '.join(differences)}",
             fix="compare.exclude or compare.rename the columns, or create the table anew",
         )
     return frame.selectExpr(*map(_nullable, table))
@@ -95,15 +95,15 @@ def propose_names(names: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
     {'a b': 'a_b_', 'a-b': 'a_b__', '1st': '_1st'}
     """
     seen = {name.lower() for name in taken}
-    found = {}
+    lake_names = {}
     for name in names:
         new = re.sub(r"[^A-Za-z0-9_]", "_", name)
         new = f"c{new}" if new.startswith("_hoodie_") else f"_{new}" if new[:1].isdigit() else new
         while new.lower() in seen:
             new += "_"
         seen.add(new.lower())
-        found[name] = new
-    return found
+        lake_names[name] = new
+    return lake_names
 
 
 def _quote(name: str) -> str:
@@ -142,8 +142,8 @@ def cast_to_newest(earlier: DataFrame, table: Sequence[LakeColumn], path: str) -
 
 
 def _cast_column(column: LakeColumn, was: str | None) -> SparkColumn:
-    found = F.lit(None) if was is None else F.col(f"`{column.name}`")
-    return found if was == column.type else found.cast(column.type).alias(column.name)
+    value = F.lit(None) if was is None else F.col(f"`{column.name}`")
+    return value if was == column.type else value.cast(column.type).alias(column.name)
 
 
 _PATTERNS = {"day": "yyyy-MM-dd", "month": "yyyy-MM", "year": "yyyy"}

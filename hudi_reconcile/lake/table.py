@@ -94,7 +94,9 @@ def _mark_stored_digits(columns: tuple[LakeColumn, ...], avro: str) -> tuple[Lak
 
 def _millis_fields(avro: str) -> Iterator[str]:
     for name, types in list_avro_fields(avro):
-        if any(isinstance(one, dict) and str(one.get("logicalType")).endswith("timestamp-millis") for one in types):
+        if any(
+            isinstance(branch, dict) and str(branch.get("logicalType")).endswith("timestamp-millis") for branch in types
+        ):
             yield name
 
 
@@ -136,10 +138,10 @@ def has_table(files: Files, path: str) -> bool:
 
 def read_properties(timeline: Timeline, path: str) -> dict[str, str]:
     """The table's properties. Raises LakeError where they are empty."""
-    found = timeline.properties()
-    if not found:
+    properties = timeline.properties()
+    if not properties:
         raise LakeError(f"Hudi table {path}: hoodie.properties is empty", fix="restore hoodie.properties from a backup")
-    return found
+    return properties
 
 
 def _is_true(properties: Mapping[str, str], key: str) -> bool:
@@ -153,8 +155,8 @@ def _version(path: str, properties: Mapping[str, str]) -> int:
 
 def _ordering(properties: Mapping[str, str], fields: tuple[str, ...]) -> Ordering:
     mode = properties.get("hoodie.record.merge.mode")
-    found = _PAYLOADS.get(_payload(properties, fields), "other") if mode is None else _MODES.get(mode, "other")
-    return "tool" if fields == (READ_SEQ,) and found == "event_time" else found
+    ordering = _PAYLOADS.get(_payload(properties, fields), "other") if mode is None else _MODES.get(mode, "other")
+    return "tool" if fields == (READ_SEQ,) and ordering == "event_time" else ordering
 
 
 def _payload(properties: Mapping[str, str], fields: tuple[str, ...]) -> str:
@@ -163,8 +165,8 @@ def _payload(properties: Mapping[str, str], fields: tuple[str, ...]) -> str:
     return properties.get("hoodie.compaction.payload.class", unnamed).rsplit(".", 1)[-1]
 
 
-def _check_ordering(path: str, properties: Mapping[str, str], found: Ordering) -> None:
-    if found != "other":
+def _check_ordering(path: str, properties: Mapping[str, str], ordering: Ordering) -> None:
+    if ordering != "other":
         return
     mode = properties.get("hoodie.record.merge.mode")
     if mode is not None:
@@ -189,18 +191,18 @@ def _names(properties: Mapping[str, str], *keys: str) -> tuple[str, ...]:
 
 
 def _one(path: str, properties: Mapping[str, str], key: str) -> str:
-    found = properties.get(key)
-    if found is None:
+    value = properties.get(key)
+    if value is None:
         raise LakeError(
             f"Hudi table {path}: hoodie.properties has no {key}", fix="restore hoodie.properties from a backup"
         )
-    return found
+    return value
 
 
-def _legal(path: str, key: str, found: str, legal: Mapping[str, _Value]) -> _Value:
-    if found not in legal:
-        raise LakeError(f"Hudi table {path}: {key} is {found}, supported are {', '.join(sorted(legal))}", fix=_FIX)
-    return legal[found]
+def _legal(path: str, key: str, value: str, legal: Mapping[str, _Value]) -> _Value:
+    if value not in legal:
+        raise LakeError(f"Hudi table {path}: {key} is {value}, supported are {', '.join(sorted(legal))}", fix=_FIX)
+    return legal[value]
 
 
 SCHEMA = "schema"  # where a commit's metadata keep the table's Avro schema
@@ -217,12 +219,12 @@ def add_file_types(
 ) -> tuple[LakeColumn, ...]:
     """The columns, each saying what the files hold where Spark shows text for it. `schemas`: newest first."""
     named = " ".join(properties.get(key, "").rsplit(".", 1)[-1].lower() for key in _GENERATORS)
-    if not any(one in named for one in _OF_TIMES):
+    if not any(word in named for word in _OF_TIMES):
         return columns
-    held = dict(_types(next(schemas, "")))
+    file_types = dict(_types(next(schemas, "")))
     return tuple(
-        replace(column, stored=held.get(column.name, UNKNOWN))
-        if column.name in partition_fields and column.type == "string" and held.get(column.name) != "string"
+        replace(column, stored=file_types.get(column.name, UNKNOWN))
+        if column.name in partition_fields and column.type == "string" and file_types.get(column.name) != "string"
         else column
         for column in columns
     )
@@ -230,6 +232,6 @@ def add_file_types(
 
 def _types(avro: str) -> Iterator[tuple[str, str]]:
     for name, types in list_avro_fields(avro):
-        known = [one for one in types if one != "null"]
-        one = known[0] if len(known) == 1 else UNKNOWN
-        yield name, str(one.get("logicalType", one.get("type"))) if isinstance(one, dict) else str(one)
+        known = [branch for branch in types if branch != "null"]
+        kind = known[0] if len(known) == 1 else UNKNOWN
+        yield name, str(kind.get("logicalType", kind.get("type"))) if isinstance(kind, dict) else str(kind)

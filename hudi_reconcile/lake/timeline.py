@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
-from hudi_reconcile.core.plan.lake_ownership import NEWEST, Writers
+from hudi_reconcile.core.lake.ownership import NEWEST, Writers
 from hudi_reconcile.core.safe_text import parse_json
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Instant, LakePin
 from hudi_reconcile.lake.bridge import CLUSTERING, WRITES, Timeline, TimelineAction
@@ -70,14 +70,14 @@ def find_checkpoint(timeline: Timeline) -> CheckpointAt | None:
 
 def find_commit(timeline: Timeline, key: str, value: str) -> Instant | None:
     """The newest commit that carries the value under the key, archive included."""
-    return next((at for found, at in find_label(timeline, key) if found == value), None)
+    return next((at for text, at in find_label(timeline, key) if text == value), None)
 
 
 def find_label(timeline: Timeline, key: str) -> Iterator[tuple[str, Instant]]:
     """Every commit that carries the key, after its value; newest first, then through the archive."""
     for archived in (False, True):
-        for found, action in timeline.metadata(key, archived=archived):
-            yield found, convert_action(action)
+        for value, action in timeline.metadata(key, archived=archived):
+            yield value, convert_action(action)
 
 
 def convert_action(action: TimelineAction) -> Instant:
@@ -104,6 +104,8 @@ _LATER = (
     "where",
     "timeline",
     "position",
+    "filled_where",
+    "read_timeline",
 )  # written only where they say something
 _NUMBERS = ("as_of_micros",)  # so too
 _LISTS = ("columns", "dropped")  # so too
@@ -126,8 +128,8 @@ def format_keys(keys: WrittenKeys) -> str:
 def parse_keys(text: str) -> WrittenKeys:
     """What `format_keys` wrote. Raises LakeError for any other text."""
     try:
-        found = parse_json(text)
-        keys = WrittenKeys(**found)
+        document = parse_json(text)
+        keys = WrittenKeys(**document)
     except (ValueError, TypeError) as error:
         raise LakeError("a correction's number of keys cannot be read", fix=_FIX) from error
     if not all(type(value) is int for value in (keys.there, keys.new)):
@@ -149,18 +151,18 @@ def _is_blank(name: str, value: object) -> bool:
 def parse_checkpoint(text: str) -> Checkpoint:
     """The checkpoint that `format_checkpoint` wrote. Raises LakeError for any other text."""
     try:
-        found = parse_json(text)
+        document = parse_json(text)
     except ValueError as error:
         raise _unreadable("it is no JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise _unreadable("it is no JSON object")
-    if found.get("version") != VERSION:
-        raise _unreadable(f"version {found.get('version')!r}, this program knows {VERSION}")
-    names = set(found) - {"version"}
+    if document.get("version") != VERSION:
+        raise _unreadable(f"version {document.get('version')!r}, this program knows {VERSION}")
+    names = set(document) - {"version"}
     needed = set(_NAMES) - {*_LATER, *_NUMBERS, *_LISTS}
     if not needed <= names <= set(_NAMES):
         raise _unreadable(f"keys {sorted(names)}, expected {sorted(needed)}")
-    return _check_checkpoint(found)
+    return _check_checkpoint(document)
 
 
 def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[str, str]:
@@ -174,31 +176,31 @@ def commit_metadata(checkpoint: Checkpoint, labels: Mapping[str, str]) -> dict[s
     return {**carried, CHECKPOINT: format_checkpoint(checkpoint)}
 
 
-def _check_checkpoint(found: Mapping[str, object]) -> Checkpoint:
-    strategy, text, identity = found["strategy"], found["text"], found["source_identity"]
-    watermark, micros, read_seq = found["watermark"], found["watermark_micros"], found["read_seq"]
+def _check_checkpoint(document: Mapping[str, object]) -> Checkpoint:
+    strategy, text, identity = document["strategy"], document["text"], document["source_identity"]
+    watermark, micros, read_seq = document["watermark"], document["watermark_micros"], document["read_seq"]
     if not isinstance(strategy, str) or not isinstance(identity, str) or not (text is None or isinstance(text, str)):
         raise _unreadable("strategy, text or source_identity is no text")
     if not isinstance(watermark, list) or not all(isinstance(name, str) for name in watermark):
         raise _unreadable("watermark is no list of names")
     if type(read_seq) is not int or not (micros is None or type(micros) is int):
         raise _unreadable("read_seq or watermark_micros is no integer")
-    later = {name: found.get(name) for name in _LATER}
+    later = {name: document.get(name) for name in _LATER}
     odd = [name for name, value in later.items() if not (value is None or isinstance(value, str))]
     if odd:
         raise _unreadable(f"{', '.join(odd)} is no text")
-    numbers = {name: found.get(name) for name in _NUMBERS}
+    numbers = {name: document.get(name) for name in _NUMBERS}
     odd = [name for name, value in numbers.items() if not (value is None or type(value) is int)]
     if odd:
         raise _unreadable(f"{', '.join(odd)} is no integer")
-    lists = {name: _names(name, found.get(name, [])) for name in _LISTS}
+    lists = {name: _names(name, document.get(name, [])) for name in _LISTS}
     return Checkpoint(strategy, tuple(watermark), micros, text, read_seq, identity, **later, **numbers, **lists)  # type: ignore[arg-type]
 
 
-def _names(name: str, found: object) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+def _names(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise _unreadable(f"{name} is no list of names")
-    return tuple(found)
+    return tuple(value)
 
 
 def _unreadable(why: str) -> LakeError:
@@ -219,35 +221,39 @@ class Labelled:
 def list_labelled_commits(spark: SparkSession, path: str) -> tuple[Labelled, ...]:
     """Our commits that are not archived yet, newest completion first. Raises LakeError for a timeline that cannot be read."""
     line = Timeline(spark, path)
-    found: dict[Instant, dict[str, str]] = {}
+    labels_by_instant: dict[Instant, dict[str, str]] = {}
     for name in NAMES:
         for text, action in line.metadata(PREFIX + name, archived=False):
-            found.setdefault(convert_action(action), {})[name] = text
-    newest = sorted(found.items(), key=lambda one: one[0].completed, reverse=True)
+            labels_by_instant.setdefault(convert_action(action), {})[name] = text
+    newest = sorted(labels_by_instant.items(), key=lambda entry: entry[0].completed, reverse=True)
     return tuple(Labelled(instant, labels) for instant, labels in newest if KIND in labels)
 
 
 _GENERATORS = ("hoodie.table.keygenerator.class", "hoodie.table.keygenerator.type")
 
 
-def read_origin(timeline: Timeline, properties: Mapping[str, str]) -> Origin:
-    """What the properties and the newest commit with a streamer's checkpoint tell, archive included."""
+def read_origin(timeline: Timeline, properties: Mapping[str, str], upto: Instant | None = None) -> Origin:
+    """What the properties and the newest commit with a streamer's checkpoint tell, archive included.
+
+    With `upto` the newest of those that completed until then.
+    """
     generator = next((properties[name] for name in _GENERATORS if properties.get(name)), None)
-    found = [
+    origins = [
         Origin(generator, key, text, convert_action(action))
         for key in STREAMER_KEYS
-        if (newest := _newest(timeline, key)) is not None
+        if (newest := _newest(timeline, key, upto)) is not None
         for text, action in [newest]
     ]
-    if not found:
+    if not origins:
         return Origin(generator)
-    return max(found, key=lambda one: "" if one.instant is None else one.instant.completed)
+    return max(origins, key=lambda origin: "" if origin.instant is None else origin.instant.completed)
 
 
-def _newest(timeline: Timeline, key: str) -> tuple[str, TimelineAction] | None:
+def _newest(timeline: Timeline, key: str, upto: Instant | None = None) -> tuple[str, TimelineAction] | None:
     for archived in (False, True):
         for text, action in timeline.metadata(key, archived=archived):
-            return text, action
+            if upto is None or convert_action(action).completed <= upto.completed:
+                return text, action
     return None
 
 
@@ -266,9 +272,9 @@ def find_silent_writers(line: Timeline, files: Files, path: str, beating: frozen
     """The instants in flight that have no heartbeat, oldest first; `beating` as above."""
     in_flight = list_writers_in_flight(line)
     alive = beating | list_heartbeats(files, path) if in_flight else beating
-    return tuple(one for one in in_flight if one not in alive)
+    return tuple(instant for instant in in_flight if instant not in alive)
 
 
 def list_heartbeats(files: Files, path: str) -> frozenset[str]:
     """The instants that have a heartbeat."""
-    return frozenset(one.name for one in files.list(f"{path}/.hoodie/.heartbeat"))
+    return frozenset(heartbeat.name for heartbeat in files.list(f"{path}/.hoodie/.heartbeat"))

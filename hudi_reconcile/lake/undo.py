@@ -60,13 +60,13 @@ def find_snapshots_around(line: Timeline, commit: Instant, path: str) -> tuple[L
     Raises RefusedError where files of theirs may have been cleaned. True for the timeline as given: ask again after reading.
     """
     done = line.list_completed()
-    before = max((one.requested for one in done if (one.completed or "") < commit.completed), default=None)
+    before = max((action.requested for action in done if (action.completed or "") < commit.completed), default=None)
     kept = line.savepoints()
-    both = [one for one in (before, commit.requested) if one is not None]
-    cleaned = {one for one in both if one not in kept and line.has_cleaned(one)}
+    both = [instant for instant in (before, commit.requested) if instant is not None]
+    cleaned = {instant for instant in both if instant not in kept and line.has_cleaned(instant)}
     since = None
-    if any(one.requested == commit.requested for one in done):
-        since = sum((one.completed or "") > commit.completed for one in done)
+    if any(action.requested == commit.requested for action in done):
+        since = sum((action.completed or "") > commit.completed for action in done)
     why = find_snapshot_fault(before, commit.requested, since=since, kept=kept, cleaned=cleaned)
     if why is not None:
         raise RefusedError(f"Hudi table {path}: the rows from before {commit.completed} {why}", fix=_FORWARD)
@@ -95,15 +95,17 @@ def find_snapshot_fault(
 def read_written(line: Timeline, commit: Instant) -> Wrote:
     """What the commit says of itself."""
     said = [text for text, action in line.metadata(KEYS, archived=False) if action.requested == commit.requested]
-    anew = any(one.requested == commit.requested and one.action == "replacecommit" for one in line.list_completed())
+    anew = any(
+        action.requested == commit.requested and action.action == "replacecommit" for action in line.list_completed()
+    )
     return Wrote(commit, parse_keys(said[0]) if said else None, anew)
 
 
 def list_snapshots_since(line: Timeline, commit: Instant) -> tuple[LakePin, ...]:
     """The snapshots after each write since the commit but the newest."""
-    after = [one for one in line.list_completed() if (one.completed or "") > commit.completed]
-    times = sorted(one.requested for one in after if not line.is_service(one))
-    return tuple(LakePin(Instant(one, one), ()) for one in times[:-1])
+    after = [action for action in line.list_completed() if (action.completed or "") > commit.completed]
+    times = sorted(action.requested for action in after if not line.is_service(action))
+    return tuple(LakePin(Instant(time, time), ()) for time in times[:-1])
 
 
 def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) -> TakenBack:
@@ -131,14 +133,14 @@ def revert_rows(seen: Snapshots, table: LakeTable, wrote: Wrote, read_seq: int) 
 def refuse_unlike(counts: Mapping[tuple[str, str], int], wrote: Wrote, path: str) -> None:
     """Raises RefusedError where the rows by (action, status) are not those that the commit says it wrote, or none. Pure."""
     shown = {name: sum(rows for (action, _), rows in counts.items() if action == name) for name in ("upsert", "delete")}
-    found = WrittenKeys(there=shown["upsert"], new=shown["delete"])
-    if found == WrittenKeys(0, 0) or wrote.keys not in (None, found):
+    keys = WrittenKeys(there=shown["upsert"], new=shown["delete"])
+    if keys == WrittenKeys(0, 0) or wrote.keys not in (None, keys):
         said = (
             "rows" if wrote.keys is None else f"{wrote.keys.there} rows that the lake had and {wrote.keys.new} new ones"
         )
         raise RefusedError(
-            f"Hudi table {path}: commit {wrote.instant.completed} wrote {said}, and the lake's history shows {found.there} and "
-            f"{found.new}: files are cleaned, or the merge dropped rows",
+            f"Hudi table {path}: commit {wrote.instant.completed} wrote {said}, and the lake's history shows {keys.there} and "
+            f"{keys.new}: files are cleaned, or the merge dropped rows",
             fix=_FORWARD,
         )
 
@@ -149,7 +151,7 @@ def _judge_rows(seen: Snapshots, table: LakeTable, wrote: Wrote) -> DataFrame:
         _images(seen.at, table, "at"),
         _images(seen.now, table, "now"),
     ]
-    heap = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), marked)
+    heap = reduce(lambda heap, frame: heap.unionByName(frame, allowMissingColumns=True), marked)
     by_key = heap.groupBy(*[F.col(f"`{name}`") for name in table.record_key]).agg(
         *[F.first(name, ignorenulls=True).alias(name) for name in ("before", "at", "now")],
         F.count("at").alias("copies_at"),
@@ -225,12 +227,12 @@ def revert_batch(
     path = table.path
     line = Timeline(spark, path)  # not older than the snapshot: no commit between is overlooked
     pins = (*find_snapshots_around(line, commit, path), now, *list_snapshots_since(line, commit))
-    before, at, newest, *between = (read(one) for one in pins)
+    before, at, newest, *between = (read(pin) for pin in pins)
     with redact_failures(path):
         seen = Snapshots(before, at, newest, tuple(between))
-        found = revert_rows(seen, table, read_written(line, commit), read_seq)
+        reversal = revert_rows(seen, table, read_written(line, commit), read_seq)
     find_snapshots_around(Timeline(spark, path), commit, path)  # a cleaner may have come while it was read
-    return found
+    return reversal
 
 
 SAVED_BY = "hudi-reconcile"
@@ -243,7 +245,7 @@ def keep_one(target: Target, comment: str, earlier: Sequence[str] = ()) -> str:
     """
     line = Timeline(target.spark, target.path)
     newest, kept = max((action.requested for action in line.list_completed()), default=""), line.savepoints()
-    requested = next((one for one in earlier if one in kept), newest)
+    requested = next((instant for instant in earlier if instant in kept), newest)
     if requested not in kept:
         line.drop_unfinished_savepoint(requested)
         _savepoints(target, line).make(requested, SAVED_BY, comment)
@@ -253,7 +255,7 @@ def keep_one(target: Target, comment: str, earlier: Sequence[str] = ()) -> str:
 def drop_ours(target: Target, keep: str) -> tuple[str, ...]:
     """Remove every savepoint of ours but one; those of others stay. Returns those removed."""
     line = Timeline(target.spark, target.path)
-    old = tuple(one for one, user in line.savepoints().items() if user == SAVED_BY and one != keep)
+    old = tuple(instant for instant, user in line.savepoints().items() if user == SAVED_BY and instant != keep)
     for requested in old:
         _savepoints(target, line).remove(requested)
     return old

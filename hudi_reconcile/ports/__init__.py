@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from hudi_reconcile.core.catalog_sync import SyncOutcome
+from hudi_reconcile.core.lake.catalog_sync import SyncOutcome
 from hudi_reconcile.ports.comparer import (
     Comparer,
     KeyPlace,

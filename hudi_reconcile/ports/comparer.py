@@ -56,7 +56,7 @@ class OneSided:
 class Look:
     """One reading of both sides: the source's rows and the lake's, whole rows, of the same segments.
 
-    Frames that `Lake.marked` has marked are about some partitions: digests and counts leave the other rows out, while
+    Frames that `Lake.mark_scope` has marked are about some partitions: digests and counts leave the other rows out, while
     candidates and findings are keys of which either side has a row there, judged by all the rows of the key.
     """
 
@@ -129,7 +129,7 @@ class Comparer(Protocol):
 
     def judge_again(
         self,
-        found: Frame,
+        findings: Frame,
         look: Look,
         segments: SegmentSet,
         pending: PendingRange | None,
@@ -142,14 +142,14 @@ class Comparer(Protocol):
         """
         ...
 
-    def named_keys(self, found: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
+    def named_keys(self, findings: Frame, which: KeysOf, most: int) -> tuple[Key, ...] | None:
         """The keys of the findings that are `moving` or `deleted`, or that settled as neither side shows the row (`absent`).
 
         None where there are more than `most`.
         """
         ...
 
-    def unsettle(self, found: Frame, which: KeysOf) -> Frame:
+    def unsettle(self, findings: Frame, which: KeysOf) -> Frame:
         """The findings, those of `named_keys` as `moving`: nothing is done about them."""
         ...
 
@@ -157,8 +157,8 @@ class Comparer(Protocol):
         """Source rows whose value has digits that the comparison cuts off, by column; asked only where one is cut."""
         ...
 
-    def count(self, frame: Frame, column: str) -> dict[str, int]:
-        """Rows by the values of one column, as text: `true` and `false` of a boolean."""
+    def count(self, frame: Frame, *columns: str) -> dict[str, int]:
+        """How many rows have each value of a column, as text (`true`, `false`); of several columns, joined by blanks."""
         ...
 
     def save(self, findings: Frame, path: str, rows: int) -> None:

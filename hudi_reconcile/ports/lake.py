@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, NewType, Protocol
 
-from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.partitions import PartitionRows, PartitionScope, PathRule
 from hudi_reconcile.core.tables.values import (
@@ -193,8 +193,8 @@ class Lake(Protocol):
         """Commit HoodieStreamer's checkpoint alone, under its key; no row changes, and the checkpoint of ours stays."""
         ...
 
-    def read_origin(self) -> Origin:
-        """Who wrote the table; nothing known where there is no table."""
+    def read_origin(self, upto: Instant | None = None) -> Origin:
+        """Who wrote the table, by the commits that completed until then; nothing known where there is no table."""
         ...
 
     def correct(

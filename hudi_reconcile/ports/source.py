@@ -23,7 +23,7 @@ from hudi_reconcile.ports.lake import Frame
 
 @dataclass(frozen=True, slots=True)
 class NamedRows:
-    """Rows that may have one of some keys: `rows` by the source's own count, and how to read them as `Source.rows` does."""
+    """Rows that may have one of some keys: `rows` by the source's own count, and how to read them as `read_rows` does."""
 
     rows: int
     read: Callable[[], Frame]

@@ -28,8 +28,8 @@ def _blocks(
     lines = [*trust_lines(trust), f"DRY RUN  {what}"]
     for table in tables:
         lines += ["", f"{table['name']}:"]
-        told = pairs(table) if table["error"] is None else _error_lines(table["error"])
-        lines += [f"  {label:<{_MARGIN - 2}}{text}" for label, text in told]
+        entries = pairs(table) if table["error"] is None else _error_lines(table["error"])
+        lines += [f"  {label:<{_MARGIN - 2}}{text}" for label, text in entries]
     return "\n".join(lines)
 
 

@@ -83,7 +83,9 @@ def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
     yield f"  lake      {spell_hidden(plan['lake']['path'])} at {plan['lake']['instant']}"
     yield f"  source    {spell_hidden(plan['source']['identity'])} at {spell_hidden(plan['source']['snapshot'])}"
     yield f"  key       {', '.join(map(spell_hidden, plan['key']))}"
-    part = next((one["expected"] for one in plan.get("requirements", ()) if one["name"] == PART), None)
+    part = next(
+        (requirement["expected"] for requirement in plan.get("requirements", ()) if requirement["name"] == PART), None
+    )
     if part is not None:
         yield f"  part      only {spell_hidden(part)} compared; the rest of the table is not in this plan"
     yield ""
@@ -92,8 +94,8 @@ def _plan_lines(run: Document, plan: Document) -> Iterator[str]:
     yield ""
     yield "guards"
     for guard in plan["guards"]:
-        found = f"found {write_figure(guard['found'])}, limit {write_figure(guard['limit'])}"
-        yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{found}"
+        figures = f"found {write_figure(guard['found'])}, limit {write_figure(guard['limit'])}"
+        yield f"  {'ok    ' if guard['ok'] else 'NOT OK'}  {guard['name']:<20}{figures}"
         if not guard["ok"] and guard.get("fix"):
             yield f"          fix: {spell_hidden(add_config(guard['fix'], *read_config_names(run)))}"
 
@@ -105,8 +107,8 @@ def _approval_lines(approval: Document | None) -> Iterator[str]:
     yield "approval (policy.require_approval)"
     if approval["given"] is None:
         yield f"  cannot be told: {spell_hidden(approval['why'])}"
-    for one in approval["given"] or ():
-        yield f"  {spell_hidden(one['by'])} ({spell_hidden(one['login'])}) at {one['at_utc']}"
+    for entry in approval["given"] or ():
+        yield f"  {spell_hidden(entry['by'])} ({spell_hidden(entry['login'])}) at {entry['at_utc']}"
     if approval["given"] == []:
         yield "  given by nobody yet"
     if approval["approver"] != "any":
@@ -133,8 +135,8 @@ def _what(table: Document) -> str:
     parts = [f"{kind} {table['findings'][kind]:,}" for kind in DRIFT_KINDS if table["findings"].get(kind)]
     parts += [f"{table['pulled_rows']:,} pulled"] if table.get("pulled_rows") else []
     parts += [f"{table['applied']:,} applied"] if table["applied"] else []
-    parts += [one] if (one := describe_coverage(table.get("coverage"))) else []
-    parts += [one] if (one := describe_open_rules(table.get("open_rules", 0), table["outcome"])) else []
+    parts += [part] if (part := describe_coverage(table.get("coverage"))) else []
+    parts += [part] if (part := describe_open_rules(table.get("open_rules", 0), table["outcome"])) else []
     parts += [spell_hidden(table["error"])] if table.get("error") else []
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -225,10 +227,10 @@ def _table_row(finding: Mapping[str, Any]) -> tuple[str, ...]:
 _SIGNS = {"gained": "+", "lost": "-"}
 
 
-def change_line(one: ChangedFinding) -> str:
+def change_line(finding: ChangedFinding) -> str:
     """A finding as NDJSON, with what became of it as its first field."""
     (line,) = format_findings(
-        [json.dumps({"change": one.change, **json.loads(one.line)}, ensure_ascii=False)], "ndjson"
+        [json.dumps({"change": finding.change, **json.loads(finding.line)}, ensure_ascii=False)], "ndjson"
     )
     return line
 
@@ -239,11 +241,11 @@ def diff_lines(table: str, counts: Mapping[str, Mapping[str, int]], changes: Ite
     `orders: 1 gained, 0 lost, 2 kept`
     """
     yield f"{spell_hidden(table)}: {', '.join(f'{sum(kinds.values()):,} {change}' for change, kinds in counts.items())}"
-    for one in changes:
-        if one.change in _SIGNS:
-            finding = json.loads(one.line)
+    for entry in changes:
+        if entry.change in _SIGNS:
+            finding = json.loads(entry.line)
             columns = ", ".join(spell_hidden(name) for name in finding["columns"])
-            yield f"  {_SIGNS[one.change]} {one.kind:<26}{write_key(finding['key'])}{f'  ({columns})' if columns else ''}"
+            yield f"  {_SIGNS[entry.change]} {entry.kind:<26}{write_key(finding['key'])}{f'  ({columns})' if columns else ''}"
 
 
 ChangesFormat = Literal["table", "ndjson", "debezium", "json"]
@@ -273,8 +275,8 @@ def _document(lines: Iterator[str], head: Mapping[str, object]) -> Iterator[str]
 
 def _row(change: Mapping[str, Any]) -> tuple[str, ...]:
     correction = change["correction"]
-    told = "-" if correction is None else f"{correction['kind'] or '?'} ({correction['run_id']})"
-    return (change["instant"], change["op"], write_key(change["key"]), spell_hidden(told), _change_text(change))
+    origin = "-" if correction is None else f"{correction['kind'] or '?'} ({correction['run_id']})"
+    return (change["instant"], change["op"], write_key(change["key"]), spell_hidden(origin), _change_text(change))
 
 
 def _change_text(change: Mapping[str, Any]) -> str:
@@ -290,10 +292,10 @@ def _change_text(change: Mapping[str, Any]) -> str:
         row = (after if before is None else before) or {}
         return ", ".join(f"{spell_hidden(name)}={show_value(row, name)}" for name in row if name not in change["key"])
     differing = [name for name in after if before.get(name) != after[name]]
-    told = ", ".join(
+    differences = ", ".join(
         f"{spell_hidden(name)}: {show_value(before, name)} -> {show_value(after, name)}" for name in differing
     )
-    return told or "no shown column differs"
+    return differences or "no shown column differs"
 
 
 def _value(value: object) -> str:

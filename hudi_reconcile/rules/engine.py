@@ -58,21 +58,21 @@ class SparkRules:
             return self._measure_rules(_spark(rows), rules)
 
     def _measure_rules(self, frame: DataFrame, rules: tuple[Rule, ...]) -> Mapping[str, Measured]:
-        found: dict[str, Measured] = {}
+        measures: dict[str, Measured] = {}
         ready: dict[str, ExpectationRequest] = {}
         for number, rule in enumerate(rules):
             try:
                 with confine_sql(frame.sparkSession):
                     ready[rule.id] = build_request(frame, rule, number)
             except NotRunnableError as error:
-                found[rule.id] = Measured(problem=str(error), fix=_CORRECT)
+                measures[rule.id] = Measured(problem=str(error), fix=_CORRECT)
         with confine_sql(frame.sparkSession):
             results = _validate_all(frame, ready)
         counted = frame.count() if any(isinstance(rule.check, Sql) for rule in rules if rule.id in ready) else 0
         for rule in rules:
             if rule.id in results:
-                found[rule.id] = read_measures(rule, results[rule.id], counted)
-        return found
+                measures[rule.id] = read_measures(rule, results[rule.id], counted)
+        return measures
 
     def save_keys(self, rows: Frame, rule: Rule, target: KeysTarget) -> FailedKeys | None:
         """Write the keys of every failed row as Parquet; None where the rule names no rows."""
@@ -104,26 +104,28 @@ class SparkRules:
 def _validate_all(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
     """All expectations in one pass; those that ended in an error once more, each alone: one must not take others along."""
     wider = frame
-    for one in ready.values():
-        if one.column is not None:
-            wider = wider.withColumn(*one.column)
+    for request in ready.values():
+        if request.column is not None:
+            wider = wider.withColumn(*request.column)
     with _quiet():
-        whole = {rule_id: one for rule_id, one in ready.items() if one.is_whole} if wider is not frame else {}
-        found = _try_all(wider, {rule_id: one for rule_id, one in ready.items() if rule_id not in whole})
-        found |= _try_all(frame, whole)
-        failed = [rule_id for rule_id, result in found.items() if has_exception(result)]
+        whole = (
+            {rule_id: request for rule_id, request in ready.items() if request.is_whole} if wider is not frame else {}
+        )
+        results = _try_all(wider, {rule_id: request for rule_id, request in ready.items() if rule_id not in whole})
+        results |= _try_all(frame, whole)
+        failed = [rule_id for rule_id, result in results.items() if has_exception(result)]
         for rule_id in failed if len(ready) > 1 else ():
-            found |= _try_all(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
-    for rule_id, result in found.items():
+            results |= _try_all(frame if rule_id in whole else wider, {rule_id: ready[rule_id]})
+    for rule_id, result in results.items():
         if has_exception(result):
             log.debug("rule %s: %s", rule_id, trace_exception(result))
-    return found
+    return results
 
 
 def _try_all(frame: DataFrame, ready: Mapping[str, ExpectationRequest]) -> dict[str, Any]:
     """The results by rule; where the library itself gives up, that is each rule's result."""
     try:
-        return expectations.validate(frame, [one.expectation for one in ready.values()])
+        return expectations.validate(frame, [request.expectation for request in ready.values()])
     except Exception as error:  # noqa: BLE001 - each rule of it tells so
         log.debug("Great Expectations gave up: %s", describe_trace(error))
         return dict.fromkeys(ready, error)
@@ -137,11 +139,14 @@ def _select_failed(frame: DataFrame, rule: Rule) -> DataFrame | None:
     return select_broken(frame, rule.check)
 
 
-def _are_keys(found: DataFrame, frame: DataFrame, key: tuple[str, ...]) -> bool:
+def _are_keys(query_rows: DataFrame, frame: DataFrame, key: tuple[str, ...]) -> bool:
     """True where what a query calls by the key's names is the key of rows: it may be another column, a masked one too."""
-    if any(found.columns.count(name) > 1 or found.schema[name].dataType != frame.schema[name].dataType for name in key):
+    if any(
+        query_rows.columns.count(name) > 1 or query_rows.schema[name].dataType != frame.schema[name].dataType
+        for name in key
+    ):
         return False
-    named, there = found.select(*key).alias("f"), frame.select(*key).alias("t")
+    named, there = query_rows.select(*key).alias("f"), frame.select(*key).alias("t")
     same = [F.col(f"f.`{name}`").eqNullSafe(F.col(f"t.`{name}`")) for name in key]
     return named.join(there, reduce(Column.__and__, same), "left_anti").isEmpty()
 
@@ -204,32 +209,32 @@ def _exact(rows: DataFrame, column: str, scale: int) -> Totals:
     if scale > _DIGITS:
         raise _build_sum_error(f"column {column} holds numbers of {scale} decimal places: more than {_DIGITS} digits")
     number = f"try_cast({quote_name(column)} as decimal({_DIGITS},{scale}))"
-    found = rows.agg(
+    row = rows.agg(
         F.count(build_column(column)).alias("there"),
         F.expr(f"count({number})").alias("summed"),
         F.expr(f"try_sum({number})"),
         F.expr(f"min({number})"),
         F.expr(f"max({number})"),
     ).collect()[0]
-    if found[0] != found[1]:
+    if row[0] != row[1]:
         raise _build_sum_error(
-            f"column {column} holds {found[0] - found[1]} values that are no numbers of {_DIGITS} digits"
+            f"column {column} holds {row[0] - row[1]} values that are no numbers of {_DIGITS} digits"
         )
-    if found[2] is None and found[1]:
+    if row[2] is None and row[1]:
         raise _build_sum_error(f"the sum of column {column} needs more than {_DIGITS} digits")
-    return Totals(Decimal(0) if found[2] is None else Decimal(found[2]), found[3], found[4])
+    return Totals(Decimal(0) if row[2] is None else Decimal(row[2]), row[3], row[4])
 
 
 def _floating(rows: DataFrame, column: str) -> Totals:
     value = build_column(column).cast("double")
-    found = [
-        None if one is None else Decimal(repr(one))
-        for one in rows.agg(F.sum(value), F.min(value), F.max(value)).collect()[0]
+    figures = [
+        None if figure is None else Decimal(repr(figure))
+        for figure in rows.agg(F.sum(value), F.min(value), F.max(value)).collect()[0]
     ]
-    whole = found[0] or Decimal(0)
+    whole = figures[0] or Decimal(0)
     if not whole.is_finite():
         raise _build_sum_error(f"the sum of column {column} is not finite")
-    return Totals(whole, found[1], found[2])
+    return Totals(whole, figures[1], figures[2])
 
 
 def _build_sum_error(why: str) -> UnverifiedError:
@@ -253,8 +258,8 @@ def write_keys(failed: DataFrame, target: KeysTarget, files: RowFiles) -> Failed
 def sample(keys: DataFrame, key: tuple[str, ...]) -> tuple[Mapping[str, Any], ...]:
     """The first keys, spelled as in findings: integers and booleans as such, all else as text."""
     spelled = [_spell_value(build_column(name), read_type(keys, name)).alias(f"k{i}") for i, name in enumerate(key)]
-    found = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
-    return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in found)
+    rows = keys.select(*spelled).limit(SAMPLE_ROWS).collect()
+    return tuple({name: _plain(row[i]) for i, name in enumerate(key)} for row in rows)
 
 
 def _spell_value(value: Column, kind: str) -> Column:

@@ -76,16 +76,17 @@ def read_measures(rule: Rule, result: Any, rows: int) -> Measured:
         return Measured(
             problem=f"could not run: {failed}", fix="run its query or expectation by hand; where it ended: -v"
         )
-    found: Mapping[str, Any] = dict(result.result or {})
+    measures: Mapping[str, Any] = dict(result.result or {})
     success = bool(result.success)
     if isinstance(rule.check, Sql):
-        return Measured(int(found["observed_value"]), rows)
-    if (unexpected := found.get("unexpected_count")) is not None:
-        elements = int(found.get("element_count") or 0)
-        missing = 0 if isinstance(rule.check, NotNull) else int(found.get("missing_count") or 0)
+        return Measured(int(measures["observed_value"]), rows)
+    if (unexpected := measures.get("unexpected_count")) is not None:
+        elements = int(measures.get("element_count") or 0)
+        missing = 0 if isinstance(rule.check, NotNull) else int(measures.get("missing_count") or 0)
         judged = elements - missing
-        return Measured(int(unexpected), judged, success if isinstance(rule.check, Gx) else None)
-    return Measured(0 if success else 1, 0, success, detail=_describe_observed(found))
+        verdict = success if isinstance(rule.check, Gx) else None
+        return Measured(int(unexpected), judged, verdict, counts_rows=True)
+    return Measured(0 if success else 1, 0, success, detail=_describe_observed(measures))
 
 
 def has_exception(result: Any) -> bool:
@@ -98,8 +99,10 @@ def trace_exception(result: Any) -> str:
     if isinstance(result, Exception):
         return describe_trace(result)
     info = result.exception_info
-    several = [info] if "exception_traceback" in info else [one for one in info.values() if isinstance(one, Mapping)]
-    return "\n".join(extract_places(str(one.get("exception_traceback"))) for one in several)
+    several = (
+        [info] if "exception_traceback" in info else [entry for entry in info.values() if isinstance(entry, Mapping)]
+    )
+    return "\n".join(extract_places(str(entry.get("exception_traceback"))) for entry in several)
 
 
 def write_subquery(query: str, batch: str) -> str:
@@ -184,8 +187,8 @@ def _failure(result: Any) -> str | None:
     info = result.exception_info
     if not isinstance(info, Mapping) or not info:
         return None
-    single = [info] if "raised_exception" in info else [one for one in info.values() if isinstance(one, Mapping)]
-    raised = [one for one in single if one.get("raised_exception")]
+    single = [info] if "raised_exception" in info else [entry for entry in info.values() if isinstance(entry, Mapping)]
+    raised = [entry for entry in single if entry.get("raised_exception")]
     if not raised:
         return None
     names = re.findall(
@@ -194,8 +197,8 @@ def _failure(result: Any) -> str | None:
     return names[-1] if names else "an error inside Great Expectations"
 
 
-def _describe_observed(found: Mapping[str, Any]) -> str:
-    value = found.get("observed_value")
+def _describe_observed(measures: Mapping[str, Any]) -> str:
+    value = measures.get("observed_value")
     return f"observed {value}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
@@ -259,8 +262,8 @@ def validate(rows: DataFrame, expectations: Sequence[Any]) -> dict[str, Any]:
     source = context.data_sources.add_spark("lake", persist=False)
     batches = source.add_dataframe_asset("rows").add_batch_definition_whole_dataframe("all")
     batch = batches.get_batch({"dataframe": rows})
-    found = batch.validate(ExpectationSuite("rules", expectations=list(expectations)), result_format="BASIC")
-    return {one.expectation_config.meta[_RULE]: one for one in found.results}
+    validation = batch.validate(ExpectationSuite("rules", expectations=list(expectations)), result_format="BASIC")
+    return {result.expectation_config.meta[_RULE]: result for result in validation.results}
 
 
 def _problems(error: Exception) -> str:
@@ -268,4 +271,4 @@ def _problems(error: Exception) -> str:
     listed = getattr(error, "errors", None)
     if not callable(listed):
         return type(error).__name__
-    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in listed())
+    return "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in listed())

@@ -39,10 +39,10 @@ def select_broken(rows: DataFrame, check: OnBatch) -> DataFrame | None:
     """
     if isinstance(check, Unique):
         whole = rows.where(are_present(check.columns))
-        together = Window.partitionBy(*[build_column(one) for one in check.columns])
+        together = Window.partitionBy(*[build_column(column) for column in check.columns])
         return whole.withColumn(_COPIES, F.count(F.lit(1)).over(together)).where(F.col(_COPIES) > 1).drop(_COPIES)
-    found = flag_breach(rows, check)
-    return None if found is None else rows.where(found)
+    breach = flag_breach(rows, check)
+    return None if breach is None else rows.where(breach)
 
 
 def flag_breach(rows: DataFrame, check: OnBatch) -> Column | None:
@@ -62,23 +62,24 @@ def flag_breach(rows: DataFrame, check: OnBatch) -> Column | None:
 
 def are_present(columns: tuple[str, ...]) -> Column:
     """True where none of the columns is NULL."""
-    found = F.lit(True)
-    for one in columns:
-        found = found & build_column(one).isNotNull()
-    return found
+    condition = F.lit(True)
+    for column in columns:
+        condition = condition & build_column(column).isNotNull()
+    return condition
 
 
 def convert_members(rows: DataFrame, column: str, values: tuple[Scalar, ...]) -> list[Any]:
     """The values of a set in the column's type; times as Spark columns, which no session zone shifts."""
     kind = read_type(rows, column)
-    found = [cast_value(value, kind) for value in values]
-    return [F.expr(write_literal(one, kind)) for one in found] if kind in CLOCKS else found
+    members = [cast_value(value, kind) for value in values]
+    return [F.expr(write_literal(member, kind)) for member in members] if kind in CLOCKS else members
 
 
 def is_in_range(rows: DataFrame, check: ValueRange) -> Column:
     """True where the value lies between the ends, false where not, NULL where it is NULL.
 
-    Texts are compared with numbers as numbers, and a text that is none lies outside.
+    Texts are compared with numbers as numbers. Outside lie a text that is no number, NaN, which Spark puts above all numbers,
+    and a text of more digits after the point than are compared, where those that are equal the end.
     """
     kind, value = read_type(rows, check.column), build_column(check.column)
     ends = [(check.min, "low"), (check.max, "high")]
@@ -89,12 +90,21 @@ def is_in_range(rows: DataFrame, check: ValueRange) -> Column:
             continue
         if numeric:
             number = F.expr(write_literal(cast_value(end, _WIDE), _WIDE))
-            forms = [F.expr(f"try_cast({quote_name(check.column)} as {form})") for form in (_WIDE, "double")]
-            held = F.coalesce(*[_is_within_end(form, number, side) for form in forms], F.lit(False))
-            inside = inside & F.when(value.isNotNull(), held)
+            inside = inside & F.when(value.isNotNull(), _is_text_within_end(check.column, number, side))
         else:
             inside = inside & _is_within_end(value, _end(cast_value(end, kind), kind), side)
-    return inside
+    return inside & ~F.isnan(value) if kind in FLOATING else inside
+
+
+_FINER = r"\.\d{18}\d*[1-9]"  # than the scale of `_WIDE`, to which Spark rounds
+
+
+def _is_text_within_end(column: str, end: Column, side: str) -> Column:
+    wide, real = (F.expr(f"try_cast({quote_name(column)} as {form})") for form in (_WIDE, "double"))
+    is_rounded = (wide == end) & build_column(column).rlike(_FINER)
+    # What is too great for the wide form lies beyond every end, on the side of its sign.
+    is_beyond = _is_within_end(real, F.lit(0.0), side) & ~F.isnan(real)
+    return F.coalesce(_is_within_end(wide, end, side) & ~is_rounded, is_beyond, F.lit(False))
 
 
 def _end(value: Typed, kind: str) -> Column:
@@ -161,12 +171,12 @@ def write_literal(value: Typed, spark_type: str) -> str:
 
 def _number(value: Scalar, spark_type: str) -> Typed:
     try:
-        found = Decimal(str(value))
+        number = Decimal(str(value))
     except InvalidOperation:
         raise ValueError(f"the column is {spark_type}, a value of the rule is no number") from None
-    if not found.is_finite():
+    if not number.is_finite():
         raise ValueError(f"the column is {spark_type}, a value of the rule is not finite")
-    return float(found) if spark_type in FLOATING else found
+    return float(number) if spark_type in FLOATING else number
 
 
 def _parse_value(value: Scalar, spark_type: str, parse: Callable[[str], date]) -> Typed:
@@ -179,8 +189,8 @@ def _parse_value(value: Scalar, spark_type: str, parse: Callable[[str], date]) -
 
 def _moment(text: str) -> datetime:
     """A clock's time without zone: UTC where the text says a zone."""
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def _plain(value: str | int | Decimal) -> str:

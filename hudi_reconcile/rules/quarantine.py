@@ -43,13 +43,13 @@ class SparkQuarantine:
             listed = frame.select(
                 *[build_column(name) for name in key], F.array_compact(F.array(*marks)).alias(HELD_RULES)
             )
-            found = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
-            counted = found.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()
+            broken_rows = listed.where(F.size(HELD_RULES) > 0).localCheckpoint(eager=True)
+            counted = broken_rows.select(F.explode(HELD_RULES).alias("rule")).groupBy("rule").count().collect()
             if counted:
-                self._files.save(Frame(found), self._folder, found.count())
+                self._files.save(Frame(broken_rows), self._folder, broken_rows.count())
         except PySparkException as error:
             raise _build_refusal("the rows could not be judged", type(error).__name__) from None
-        return QuarantinedRows(Frame(found), {row["rule"]: row["count"] for row in sorted(counted)})
+        return QuarantinedRows(Frame(broken_rows), {row["rule"]: row["count"] for row in sorted(counted)})
 
     def _breaks(self, frame: DataFrame, rule: Rule) -> Column:
         assert isinstance(rule.check, OnBatch)
@@ -57,12 +57,12 @@ class SparkQuarantine:
         if column not in frame.columns:
             raise _build_refusal(f"rule {rule.id} names column {column!r}", "the lake table has none of that name")
         try:
-            found = flag_breach(frame, rule.check)
+            breach = flag_breach(frame, rule.check)
         except ValueError as error:
             raise _build_refusal(f"rule {rule.id} cannot be judged", str(error)) from None
-        if found is None:
+        if breach is None:
             raise _build_refusal(f"rule {rule.id} cannot be judged", "it is no rule on single rows")
-        return found
+        return breach
 
 
 def _build_refusal(what: str, why: str) -> RefusedError:

@@ -121,12 +121,12 @@ def _write_plans(plan: Any, windows: Any) -> Iterator[str]:
             yield from _write_plans(subqueries.next(), windows)
 
 
-def _nodes(found: Any) -> Iterator[Mapping[str, Any]]:
+def _nodes(tree: Any) -> Iterator[Mapping[str, Any]]:
     """Every node of a plan, of its expressions and of the plans within those."""
-    if isinstance(found, dict) and "class" in found:
-        yield found
-    for one in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
-        yield from _nodes(one)
+    if isinstance(tree, dict) and "class" in tree:
+        yield tree
+    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(child)
 
 
 def _refuse(why: str | None) -> None:

@@ -53,14 +53,14 @@ def count_staged(frame: DataFrame, columns: tuple[Column, ...], order: Order, be
         F.max(F.when(usable, mark)).alias("greatest"),  # a NULL id is the least
         F.sum(F.when(value.isNull(), 1).otherwise(0)).alias("nulls"),
     ).collect()[0]
-    found = row["greatest"]
-    greatest = None if found is None else Mark(found["value"], found["id"])
+    top_mark = row["greatest"]
+    greatest = None if top_mark is None else Mark(top_mark["value"], top_mark["id"])
     nulls = int(row["nulls"] or 0) if order.columns else 0
     is_text = any(column.kind is Kind.TEXT for column in columns if column.name in order.columns)
     shapes: tuple[str, ...] = ()
     if is_text:
         shaped = frame.select(F.regexp_replace(value, "[0-9]", "0").alias("shape")).where("shape is not null")
-        shapes = tuple(str(one["shape"]) for one in shaped.distinct().limit(_MOST_SHAPES).collect())
+        shapes = tuple(str(shape_row["shape"]) for shape_row in shaped.distinct().limit(_MOST_SHAPES).collect())
     return Staged(Frame(frame), int(row["rows"]), greatest, nulls, shapes=shapes)
 
 
@@ -90,13 +90,13 @@ def read_warnings(
     if now is not None:
         above = windows.window_predicate(engine.dialect, Window(Order(order.columns), Edge(Mark(now))), columns)
         future = _count(engine, request, table, above or ALL)
-    held, last = engine.indexes(request), order.id_column or order.columns[-1]
+    indexes, last = engine.indexes(request), order.id_column or order.columns[-1]
     return Signs(
         unmarked,
         future,
         None if reached is None else _fallen(engine, request, table, order, reached),
-        None if held is None else bool(held.leading & set(order.columns)),
-        1 if held is None else held.id_cache.get(last, 1),
+        None if indexes is None else bool(indexes.leading & set(order.columns)),
+        1 if indexes is None else indexes.id_cache.get(last, 1),
         None if now is None else _newest(engine, request, table, order, now),
     )
 
@@ -114,8 +114,8 @@ def _fallen(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     if engine.rows(dialect.limit_rows(some, 1)):
         return None
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
-    found = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(mine)}")[0]["hr_top"]
-    return None if found is None else str(found)
+    greatest = engine.rows(f"select {top} as hr_top from {table.name}{reads.where_clause(mine)}")[0]["hr_top"]
+    return None if greatest is None else str(greatest)
 
 
 def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Order, now: Value) -> int | None:
@@ -127,8 +127,8 @@ def _newest(engine: Engine, request: TableRequest, table: SourceTable, order: Or
     shown = windows.window_predicate(dialect, Window(Order(order.columns), None, upper), columns) or ALL
     top = dialect.text(f"max({windows.greatest_query(dialect, order, columns)})")
     where = reads.where_clause((*request.predicates, shown))
-    found = engine.rows(f"select {top} as hr_top from {table.name}{where}")[0]["hr_top"]
-    value = None if found is None else parse_key(columns[order.columns[0]], str(found))
+    greatest = engine.rows(f"select {top} as hr_top from {table.name}{where}")[0]["hr_top"]
+    value = None if greatest is None else parse_key(columns[order.columns[0]], str(greatest))
     return value if isinstance(value, int) else None
 
 
@@ -172,7 +172,7 @@ def read_parts(spark: SparkSession, work: ReadWork) -> tuple[PartRead, ...]:
     tags = spark.sparkContext.getLocalProperty(_TAGS)
     marks = {_GROUP: group} | ({_TAGS: tags} if tags else {})
     over = threading.Event()
-    found: dict[int, PartRead] = {}
+    parts_by_number: dict[int, PartRead] = {}
     with ThreadPoolExecutor(max(1, min(work.lanes, work.parts))) as pool:
         futures = [
             pool.submit(copy_context().run, _one, spark, work, number, marks, over) for number in range(work.parts)
@@ -180,15 +180,15 @@ def read_parts(spark: SparkSession, work: ReadWork) -> tuple[PartRead, ...]:
         try:
             for future in as_completed(futures):
                 part = future.result()
-                found[part.number] = part
-                _tell_progress(work, part, found, time.monotonic() - begun)
+                parts_by_number[part.number] = part
+                _tell_progress(work, part, parts_by_number, time.monotonic() - begun)
         except BaseException:
             over.set()
             for future in futures:
                 future.cancel()
             spark.sparkContext.cancelJobGroup(group)
             raise
-    return tuple(found[number] for number in range(work.parts))
+    return tuple(parts_by_number[number] for number in range(work.parts))
 
 
 def union_parts(parts: tuple[PartRead, ...]) -> DataFrame:
@@ -196,7 +196,7 @@ def union_parts(parts: tuple[PartRead, ...]) -> DataFrame:
     frames = [part.frame for part in parts]
     while len(frames) > 1:
         pairs = zip(frames[::2], frames[1::2], strict=False)
-        frames = [left.unionAll(right) for left, right in pairs] + ([frames[-1]] if len(frames) % 2 else [])
+        frames = [frame.unionAll(other) for frame, other in pairs] + ([frames[-1]] if len(frames) % 2 else [])
     return frames[0]
 
 
@@ -205,7 +205,7 @@ def add_cost(
 ) -> ReadCost:
     """The cost of all reads, this one included."""
     size = None if row_bytes is None else round(sum(part.rows for part in parts) * row_bytes)
-    sizes = [one for one in (before.bytes_estimate, size) if one is not None]
+    sizes = [estimate for estimate in (before.bytes_estimate, size) if estimate is not None]
     return ReadCost(
         parts=before.parts + len(parts),
         repeated=before.repeated + sum(part.attempts > 1 for part in parts),
@@ -239,10 +239,10 @@ def _one(spark: SparkSession, work: ReadWork, number: int, marks: Marks, over: t
 
 def _judge_error(error: Exception) -> tuple[Passing, str]:
     text = str(error)
-    found = find_driver_reason(text)
-    if found is None:
+    driver_reason = find_driver_reason(text)
+    if driver_reason is None:
         return classify_error_text(text), type(error).__name__
-    reason = redact_message(found[1], kind=found[0], whole=text)
+    reason = redact_message(driver_reason[1], kind=driver_reason[0], whole=text)
     return Passing.STAYS if reason == UNREADABLE else classify_error_text(text), reason[:_REASON_CHARS]
 
 
@@ -260,8 +260,8 @@ def _build_failure(
     )
 
 
-def _tell_progress(work: ReadWork, part: PartRead, found: dict[int, PartRead], seconds: float) -> None:
-    done, rows = len(found), sum(one.rows for one in found.values())
+def _tell_progress(work: ReadWork, part: PartRead, parts_by_number: dict[int, PartRead], seconds: float) -> None:
+    done, rows = len(parts_by_number), sum(part_read.rows for part_read in parts_by_number.values())
     again = "" if part.attempts == 1 else f", {part.attempts} attempts"
     progress.info(
         "%s: part %d of %d: %s rows in %.1f s%s",

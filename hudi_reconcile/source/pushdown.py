@@ -84,8 +84,8 @@ def begin(
     answers = _send(engine, parts)
 
     def wait() -> tuple[SegmentSum, ...]:
-        found = [one for answer in answers for one in digests.parse_sums(answer.result(), None)]
-        return tuple(sorted(found, key=lambda one: one.segment))
+        sums = [segment_sum for answer in answers for segment_sum in digests.parse_sums(answer.result(), None)]
+        return tuple(sorted(sums, key=lambda segment_sum: segment_sum.segment))
 
     return wait
 
@@ -93,7 +93,9 @@ def begin(
 def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> RowVersions:
     """What the versions of the table's rows hang on, and how to read them; why there are none to rely on where so it is."""
     database = engine.digests
-    asked = None if database is None else database.version_facts(table.name, tuple(one.name for one in table.columns))
+    asked = (
+        None if database is None else database.version_facts(table.name, tuple(column.name for column in table.columns))
+    )
     if database is None or asked is None:
         return RowVersions(None, f"{engine.dialect.NAME} shows no versions of these rows", _no_versions)
     try:
@@ -111,12 +113,12 @@ def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, 
         parts = [
             digests.version_query(database, table.name, what, (*where, *part)) for part in _parts(engine, table, cut)
         ]
-        rows = [one for answer in _send(engine, parts) for one in answer.result()]
-        found = (
-            SegmentVersions(int(one["hr_segment"]), int(one["hr_rows"]), wrap_digest(int(one["hr_sum"])))
-            for one in rows
+        rows = [row for answer in _send(engine, parts) for row in answer.result()]
+        versions = (
+            SegmentVersions(int(row["hr_segment"]), int(row["hr_rows"]), wrap_digest(int(row["hr_sum"])))
+            for row in rows
         )
-        return tuple(sorted(found, key=lambda one: one.segment))
+        return tuple(sorted(versions, key=lambda version: version.segment))
 
     return RowVersions(standing, "", read)
 
@@ -153,11 +155,11 @@ def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple
 
 def list_key_items(table: SourceTable) -> tuple[ComparedColumn, ...]:
     """The key as the source alone would write it: what an md5 bucket is computed from."""
-    found = []
+    items = []
     for column in table.key_columns:
         digits = (column.precision or 0, column.scale or 0) if column.kind is Kind.DECIMAL else None
-        found.append(ComparedColumn(table.columns.index(column), column, "", digits))
-    return tuple(found)
+        items.append(ComparedColumn(table.columns.index(column), column, "", digits))
+    return tuple(items)
 
 
 def _parts(engine: Engine, table: SourceTable, cut: Segmentation) -> list[tuple[str, ...]]:

@@ -129,8 +129,8 @@ def _type_columns(rows: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
     # By position: databases that fold unquoted names to upper case call them C0, C1, …
     shown = []
     # A last column beyond these is the key that a part's predicate names; nobody asks for it, so it is not sent.
-    for index, ((name, found), column) in enumerate(zip(rows.dtypes, columns, strict=False)):
-        wanted = _HANDED_OVER.get((column.kind, found))
+    for index, ((name, spark_type), column) in enumerate(zip(rows.dtypes, columns, strict=False)):
+        wanted = _HANDED_OVER.get((column.kind, spark_type))
         value = "`" + name.replace("`", "``") + "`"
         shown.append(f"{value if wanted is None else f'cast({value} as {wanted})'} as c{index}")
     return rows.selectExpr(*shown)
@@ -178,18 +178,18 @@ def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
     key, named = table.key_columns[0], _name_keys(table)
     # New rows lie where the key's statistics do not: shares by hash are even all the same.
     edges = not is_window and key.name not in wanted.hidden
-    found = gather_statistics(engine, StatisticsRequest(table, wanted.cut, wanted.where, rows, edges), catalogued)
+    statistics = gather_statistics(engine, StatisticsRequest(table, wanted.cut, wanted.where, rows, edges), catalogued)
     can_hash = engine.dialect.hash_predicate(named, 0, 2) is not None
     parts = plan(
-        found,
+        statistics,
         limits,
         columns=len(table.columns),
         can_hash=can_hash,
         can_range=edges,
     )
     if expected is None:
-        parts = replace(parts, why=("how many rows the window holds is not known here: one part", found.why))
-    return _build_read_plan(engine, where, table, parts, found.row_bytes)
+        parts = replace(parts, why=("how many rows the window holds is not known here: one part", statistics.why))
+    return _build_read_plan(engine, where, table, parts, statistics.row_bytes)
 
 
 def _build_read_plan(
@@ -218,11 +218,11 @@ def _planned_by_rank(
     table, dialect = wanted.table, engine.dialect
     shown = takewhile(lambda column: column.name not in wanted.hidden, table.key_columns)
     key = ranks.columns(tuple(shown))
-    found = Ranked(rows, f"{rows:,} rows counted", (), 1)
+    ranking = Ranked(rows, f"{rows:,} rows counted", (), 1)
     if rows >= SERIAL_ROWS and key:
-        found = _rank_keys(engine, ranks, table, key, where=where, rows=rows)
+        ranking = _rank_keys(engine, ranks, table, key, where=where, rows=rows)
     can_hash = dialect.hash_predicate(_name_keys(table), 0, 2) is not None
-    parts = plan_by_rank(found, limits, columns=len(table.columns), can_hash=can_hash)
+    parts = plan_by_rank(ranking, limits, columns=len(table.columns), can_hash=can_hash)
     if parts.how != "rank":
         return _build_read_plan(engine, where, table, parts)
     query = reads.part_query(dialect, table.name, table.read_columns, key, where)
@@ -246,8 +246,8 @@ def _rank_keys(
         except SourceError as error:
             why = f"keys could not be ranked ({error.message})"
             continue
-        found = tuple(ranks.edge(key, row) for row in listed)
-        return Ranked(rows, f"{len(found):,} keys ranked of {rows:,} rows", found, step * share)
+        keys = tuple(ranks.edge(key, row) for row in listed)
+        return Ranked(rows, f"{len(keys):,} keys ranked of {rows:,} rows", keys, step * share)
     return Ranked(rows, why, (), 1)
 
 
@@ -273,32 +273,32 @@ class StatisticsRequest:
     edges: bool = True
 
 
-def gather_statistics(engine: Engine, asked: StatisticsRequest, found: Catalogued) -> Statistics:
+def gather_statistics(engine: Engine, asked: StatisticsRequest, catalog: Catalogued) -> Statistics:
     """The first key column's statistics: those that were found in the catalog, else a sample's, else only the key's ends."""
     key = asked.table.key_columns[0]
     low, high = _ends(asked.cut)
     known = Statistics(
         rows=asked.rows,
-        why=found.why,
-        row_bytes=found.row_bytes,
-        rows_known=found.rows_known,
-        bounds=_values(key, found.bounds),
-        common=tuple((v, share) for text, share in found.common if (v := parse_key(key, text)) is not None),
-        null_share=found.null_share,
+        why=catalog.why,
+        row_bytes=catalog.row_bytes,
+        rows_known=catalog.rows_known,
+        bounds=_values(key, catalog.bounds),
+        common=tuple((v, share) for text, share in catalog.common if (v := parse_key(key, text)) is not None),
+        null_share=catalog.null_share,
         low=low,
         high=high,
     )
-    if asked.rows < SERIAL_ROWS or not asked.edges or _is_query(asked.table) or not can_range(key, found):
+    if asked.rows < SERIAL_ROWS or not asked.edges or _is_query(asked.table) or not can_range(key, catalog):
         return replace(known, bounds=(), common=(), low=None, high=None)
     # A predicate leaves out rows of which the catalog's histogram knows nothing; the sample obeys it.
     if not asked.where and (len(known.bounds) > 1 or known.common):
         return known
-    return _sample_keys(engine, asked, known, found.sampling)
+    return _sample_keys(engine, asked, known, catalog.sampling)
 
 
-def can_range(key: Column, found: Catalogued) -> bool:
+def can_range(key: Column, catalog: Catalogued) -> bool:
     """Whether Python and the database agree on the order of these keys."""
-    return key.kind in ORDERED_KINDS and (key.kind is not Kind.TEXT or found.is_bytewise)
+    return key.kind in ORDERED_KINDS and (key.kind is not Kind.TEXT or catalog.is_bytewise)
 
 
 # --- helpers ---
@@ -328,10 +328,10 @@ def _sample_keys(engine: Engine, asked: StatisticsRequest, known: Statistics, sa
     if query is None:
         return replace(ends, why=f"{known.why}; {unchecked}")
     try:
-        found = engine.rows(query)
+        rows = engine.rows(query)
     except SourceError as error:
         return replace(ends, why=f"{known.why}; keys could not be sampled ({error.message}); {unchecked}")
-    values = sorted(v for row in found if (v := parse_key(key, str(row["hr_key"]))) is not None)
+    values = sorted(v for row in rows if (v := parse_key(key, str(row["hr_key"]))) is not None)
     if len(values) < _LEAST_SAMPLE:
         return replace(ends, why=f"{known.why}; a sample found {len(values)} keys; {unchecked}")
     return replace(ends, why=f"{known.why}; a sample of {len(values):,} keys", bounds=_thin_out(values))

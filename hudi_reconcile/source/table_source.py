@@ -65,9 +65,9 @@ class TableSource:
 
     def describe(self) -> SourceTable:
         """Columns, key and identity as they are now."""
-        found = self._engine.describe(self._request)
-        self._proven_key, self._request = found.key_proven, replace(self._request, where=found.where)
-        return found.table
+        description = self._engine.describe(self._request)
+        self._proven_key, self._request = description.key_proven, replace(self._request, where=description.where)
+        return description.table
 
     def read_moment(self) -> Moment:
         """The database's clock and the safe bound, in one statement of its own before any row is read."""
@@ -75,9 +75,9 @@ class TableSource:
 
     def read_lineage(self) -> SourceLineage:
         """The configured filter's digest, the server's timeline, and its transactions' ids."""
-        timeline, found = self._engine.timeline(), self._engine.position()
+        timeline, position = self._engine.timeline(), self._engine.position()
         return SourceLineage(
-            self._filter, timeline, *((None, None) if found is None else (found.ids, found.started_micros))
+            self._filter, timeline, *((None, None) if position is None else (position.ids, position.started_micros))
         )
 
     @property
@@ -168,8 +168,8 @@ class TableSource:
     def sum_column(self, table: SourceTable, column: str) -> TotalTexts:
         """The column's sum and ends as the database's own text, so that no driver rounds them."""
         row = self._one(reads.total_query(self._dialect, table.name, column, self._request.predicates))
-        found = (row[name] for name in ("hr_total", "hr_least", "hr_greatest"))
-        return TotalTexts(*(None if one is None else str(one) for one in found))
+        values = (row[name] for name in ("hr_total", "hr_least", "hr_greatest"))
+        return TotalTexts(*(None if value is None else str(value) for value in values))
 
     def find_key_faults(self, table: SourceTable) -> KeyFaults:
         """No query where a unique index over NOT NULL columns already rules faults out."""
@@ -177,16 +177,16 @@ class TableSource:
             return KeyFaults(0, 0, ())
         what = (self._dialect, table.name, table.key_columns, self._request.predicates)
         row = self._one(reads.key_faults_query(*what))
-        found = self._engine.rows(reads.key_sample_query(*what)) if row["duplicated"] else ()
-        sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in found)
+        rows = self._engine.rows(reads.key_sample_query(*what)) if row["duplicated"] else ()
+        sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in rows)
         return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
     def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
         """Calendar columns with values that the JDBC read would alter."""
-        found = reads.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
-        if found is None:
+        query = reads.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
+        if query is None:
             return ()
-        sql, names = found
+        sql, names = query
         return tuple(name for name, count in zip(names, self._one(sql).values(), strict=True) if count)
 
     def survey(self, table: SourceTable) -> Callable[[], Survey]:
@@ -204,9 +204,9 @@ class TableSource:
         threading.Thread(target=ask, name="survey", daemon=True).start()
 
         def wait() -> Survey:
-            found = answer.result()
-            altered = tuple(name for place, name in enumerate(names) if found[f"n{place}"])
-            return Survey(int(found["hr_rows"]), altered)
+            row = answer.result()
+            altered = tuple(name for place, name in enumerate(names) if row[f"n{place}"])
+            return Survey(int(row["hr_rows"]), altered)
 
         return wait
 
@@ -260,8 +260,8 @@ class TableSource:
         seconds = {"plan": ready - begun, "read": time.monotonic() - ready}
         self._spent = add_cost(self._spent, parts, plan.row_bytes, seconds)
         frame = union_parts(parts)
-        found = pull_reads.count_staged(frame, table.read_columns, window.order, below)
-        return replace(found, parts=tuple(part.rows for part in parts))
+        staged_rows = pull_reads.count_staged(frame, table.read_columns, window.order, below)
+        return replace(staged_rows, parts=tuple(part.rows for part in parts))
 
     def report_cost(self) -> ReadCost:
         """What the pulls' reads took."""
@@ -290,7 +290,7 @@ class TableSource:
 
     def list_statements(self) -> tuple[str, ...]:
         """Every SQL text sent so far: small queries, then row reads."""
-        return tuple(hide_keys(one) for one in (*self._engine.sent, *self._reads))
+        return tuple(hide_keys(statement) for statement in (*self._engine.sent, *self._reads))
 
     def _buckets(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None) -> str | None:
         """Some md5 buckets as a predicate that the source itself decides; None where Spark filters."""
@@ -303,10 +303,10 @@ class TableSource:
         return () if near is None else (partition_predicate(self._dialect, near),)
 
     def _where(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
-        found = self._request.predicates
+        predicates = self._request.predicates
         if window is None:
-            return found
-        return found if (predicate := self._window(table, window)) is None else (*found, predicate)
+            return predicates
+        return predicates if (predicate := self._window(table, window)) is None else (*predicates, predicate)
 
     def _window(self, table: SourceTable, window: Window) -> str | None:
         return windows.window_predicate(self._dialect, window, table.columns_by_name)
@@ -341,8 +341,8 @@ class TableSource:
     def _record(self, statements: Sequence[str]) -> None:
         self._reads += statements
         quote = self._dialect.quote("x")[0]
-        for one in statements:
-            log_statement(one, quote)
+        for statement in statements:
+            log_statement(statement, quote)
 
     @property
     def _dialect(self) -> Dialect:
@@ -373,8 +373,8 @@ def count_named(
         if test is None:
             return None
         counts[test] = int(engine.rows(reads.count_query(table.name, (*where, test)))[0]["hr_rows"])
-    held = [test for test, rows in counts.items() if rows] or list(counts)[:1]
-    return NamedRows(sum(counts.values()), partial(_rows, engine, where, table, held, read))
+    hits = [test for test, rows in counts.items() if rows] or list(counts)[:1]
+    return NamedRows(sum(counts.values()), partial(_rows, engine, where, table, hits, read))
 
 
 def _rows(engine: Engine, where: tuple[str, ...], table: SourceTable, tests: Sequence[str], read: Read) -> Frame:

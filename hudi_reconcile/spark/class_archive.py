@@ -95,28 +95,28 @@ def is_usable(conf: Mapping[str, str], environ: Mapping[str, str], spark_home: P
         or (spark_home / "conf").is_dir()
     ):
         return False
-    told = " ".join([*conf.values(), *(environ.get(name, "") for name in _OPTION_VARIABLES)])
-    return not any(word in told for word in _USERS_OWN)
+    options = " ".join([*conf.values(), *(environ.get(name, "") for name in _OPTION_VARIABLES)])
+    return not any(word in options for word in _USERS_OWN)
 
 
 def _build_name(parts: Iterable[Path]) -> str:
     """A name that changes with any of the files, by path, size and time. Raises OSError where one is not there."""
     stats = [(path, path.stat()) for path in parts]
-    lines = [f"{path}\0{one.st_size}\0{one.st_mtime_ns}" for path, one in stats]
+    lines = [f"{path}\0{status.st_size}\0{status.st_mtime_ns}" for path, status in stats]
     return sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _is_ours(folder: Path) -> bool:
-    found = folder.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE
+    status = folder.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
     return is_ours and not any(map(_lets_others_in, folder.resolve().parents))
 
 
 def _lets_others_in(parent: Path) -> bool:
     """Whether another user could put a folder in the place of one below it, between our look and Java's."""
-    found = parent.stat()
-    is_open = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
-    return bool(is_open) or found.st_uid not in (0, os.geteuid())
+    status = parent.stat()
+    is_open = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
+    return bool(is_open) or status.st_uid not in (0, os.geteuid())
 
 
 def _is_finished(path: Path) -> bool:
@@ -125,8 +125,8 @@ def _is_finished(path: Path) -> bool:
     except FileNotFoundError:
         return False
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        return found.st_uid == os.geteuid() and not found.st_mode & _OTHERS_WRITE and file.read(4) == _MAGIC
+        status = os.fstat(file.fileno())
+        return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE and file.read(4) == _MAGIC
 
 
 def _take(lock: Path) -> int:

@@ -99,7 +99,9 @@ def refuse_missing_jars(spark: SparkSession, jars: Sequence[str], there: Sequenc
     from py4j.protocol import Py4JJavaError
 
     fix = "put the files of `hudi-reconcile jars list` there on each machine, or leave jars.executor_folder out"
-    classes = {file: found for jar, file in zip(jars, there, strict=True) if (found := find_class(jar)) is not None}
+    classes = {
+        file: class_file for jar, file in zip(jars, there, strict=True) if (class_file := find_class(jar)) is not None
+    }
     looks = [f"reflect('java.lang.ClassLoader', 'getSystemResource', '{name}')" for name in classes.values()]
     try:
         answers = _ask_executors(spark, looks)
@@ -126,8 +128,8 @@ def find_class(jar: str) -> str | None:
 
 def count_executors(spark: SparkSession) -> int:
     """Executors other than the driver."""
-    found = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()  # noqa: SLF001
-    return int(found) - 1
+    count = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()  # noqa: SLF001
+    return int(count) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +186,8 @@ def explain_lost_executor(error: BaseException) -> ExecutorLostError | None:
     """The error for one that came of a lost executor, whatever name it was given since; None for any other."""
     if isinstance(error, ReconcileError) and error.outcome is not Outcome.UNVERIFIED:
         return None
-    words = (read_message(one) for one in walk_causes(error) if is_from_java(one))
-    return next((found for text in words if (found := explain_lost_rows(text)) is not None), None)
+    words = (read_message(cause) for cause in walk_causes(error) if is_from_java(cause))
+    return next((explanation for text in words if (explanation := explain_lost_rows(text)) is not None), None)
 
 
 def explain_lost_rows(words: str) -> ExecutorLostError | None:

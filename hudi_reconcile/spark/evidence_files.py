@@ -67,8 +67,8 @@ class DriverFiles:
         path = Path(folder.removeprefix(_SCHEME))
         path.mkdir(parents=True, exist_ok=True)
         # Python would show a timestamp in its own zone, where an hour may come twice: it travels as a number.
-        found = frame.selectExpr(*(_travelling(name, kind) for name, kind in frame.dtypes)).toLocalIterator()
-        batches, is_more = _batches(found, schema), True
+        row_iterator = frame.selectExpr(*(_travelling(name, kind) for name, kind in frame.dtypes)).toLocalIterator()
+        batches, is_more = _batches(row_iterator, schema), True
         while is_more:
             with parquet.ParquetWriter(path / f"part-{uuid4()}.snappy.parquet", schema, compression="snappy") as writer:
                 is_more = _write_some(writer, batches)
@@ -82,8 +82,8 @@ class DriverFiles:
         try:
             with os.fdopen(descriptor, "wb") as stream, pa.ipc.new_stream(stream, schema) as writer:
                 for path in paths:
-                    with parquet.ParquetFile(path) as one:
-                        for batch in one.iter_batches(ROWS_PER_BATCH):
+                    with parquet.ParquetFile(path) as parquet_file:
+                        for batch in parquet_file.iter_batches(ROWS_PER_BATCH):
                             writer.write_batch(batch.cast(schema))
             return Frame(self._frame(name, schema))
         finally:
@@ -113,8 +113,8 @@ def spread_rows(rows: Frame, count: int, most: int, order: Sequence[str]) -> Any
 
 def count_stored_rows(folder: str) -> int:
     """How many rows the files of a folder of this machine hold, by their footers."""
-    found = Path(folder.removeprefix(_SCHEME)).glob("*.parquet")
-    return sum(parquet.read_metadata(path).num_rows for path in found)
+    paths = Path(folder.removeprefix(_SCHEME)).glob("*.parquet")
+    return sum(parquet.read_metadata(path).num_rows for path in paths)
 
 
 def _arrow_schema(frame: Any) -> pa.Schema:
@@ -140,8 +140,8 @@ def _write_some(writer: parquet.ParquetWriter, batches: Iterator[pa.RecordBatch]
 
 
 def _batches(rows: Iterator[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    while held := list(islice(rows, ROWS_PER_BATCH)):
-        columns = zip(*held, strict=True)
+    while chunk := list(islice(rows, ROWS_PER_BATCH)):
+        columns = zip(*chunk, strict=True)
         yield pa.RecordBatch.from_arrays(
             [_array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
         )

@@ -93,11 +93,11 @@ class JarPlan:
 def list_locked_jars() -> tuple[LockedJar, ...]:
     """The jars that this version was tested with: those of every session, then those of one kind of source."""
     common = resources.files("hudi_reconcile.spark") / "jars.lock"
-    found = read_lock(common.read_text("utf-8"))
-    for folder in sorted(resources.files("hudi_reconcile.databases").iterdir(), key=lambda one: one.name):
+    jars = read_lock(common.read_text("utf-8"))
+    for folder in sorted(resources.files("hudi_reconcile.databases").iterdir(), key=lambda entry: entry.name):
         if (own := folder / "jars.lock").is_file():
-            found += read_lock(own.read_text("utf-8"), engine=folder.name)
-    return found
+            jars += read_lock(own.read_text("utf-8"), engine=folder.name)
+    return jars
 
 
 def read_lock(text: str, *, engine: str = "") -> tuple[LockedJar, ...]:
@@ -183,13 +183,13 @@ def _hash_known(path: Path, _inode: int, _bytes: int, _modified_ns: int) -> str:
 
 def _verify_one(path: Path, locked: LockedJar | None) -> Jar:
     stat = path.stat()
-    found = _hash_known(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    if locked is not None and locked.sha256 != found:
+    sha256 = _hash_known(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    if locked is not None and locked.sha256 != sha256:
         raise UsageError(
-            f"jar {path} is not {locked.coordinate}: sha256 expected {locked.sha256}, found {found}",
+            f"jar {path} is not {locked.coordinate}: sha256 expected {locked.sha256}, found {sha256}",
             fix=f"remove {path} and run: hudi-reconcile jars fetch",
         )
-    return Jar(coordinate=locked.coordinate if locked else None, path=path, sha256=found)
+    return Jar(coordinate=locked.coordinate if locked else None, path=path, sha256=sha256)
 
 
 def _find_in_folder(folder: Path, jar: LockedJar) -> Path | None:
@@ -335,7 +335,7 @@ def _ask_ivy(jvm: Any, coordinates: str, settings: ResolverSettings) -> tuple[Pa
 
     transitive, excluded = False, None
     try:
-        found = jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(
+        paths = jvm.org.apache.spark.util.DependencyUtils.resolveMavenDependencies(
             transitive, excluded, coordinates, settings.repositories, settings.ivy,
             jvm.scala.Option.apply(settings.ivy_settings),
         )  # fmt: skip
@@ -344,7 +344,7 @@ def _ask_ivy(jvm: Any, coordinates: str, settings: ResolverSettings) -> tuple[Pa
         raise UsageError(
             f"Spark's resolver could not fetch {coordinates}: {reason}", fix=gateway.RESOLVER_FIX
         ) from error
-    return tuple(Path(found.apply(index)) for index in range(found.size()))
+    return tuple(Path(paths.apply(index)) for index in range(paths.size()))
 
 
 def _trust_this_machine(jvm: Any, environ: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ from hudi_reconcile.core.source.jdbc import (
     redact_secrets,
 )
 
-MOST_ROWS = 1_000  # of one small statement
+MOST_ROWS = 100_000  # of one small statement; a count by segment has a row for each
 _NUMBER_CODES = frozenset({-6, 5, 4, -5, 2, 3})
 _BYTES_CODES = frozenset({-2, -3, -4})
 _ZONED_CODE = 2014
@@ -56,17 +56,25 @@ class JvmDatabase:
             )
 
     def rows(self, sql: str) -> list[dict[str, Cell]]:
-        """All rows of one small statement, at most MOST_ROWS; labels in lower case, whole numbers as int, bytes as hex."""
+        """All rows of one small statement; labels in lower case, whole numbers as int, bytes as hex.
+
+        Raises SourceError of more than MOST_ROWS: a part of them would be taken for all.
+        """
         with self._result(sql) as result:
             meta = result.getMetaData()
             columns = [
                 (index, str(meta.getColumnLabel(index)).lower(), int(meta.getColumnType(index)))
                 for index in range(1, int(meta.getColumnCount()) + 1)
             ]
-            found: list[dict[str, Cell]] = []
+            rows: list[dict[str, Cell]] = []
             while result.next():
-                found.append({label: _cell(result, index, code) for index, label, code in columns})
-            return found
+                rows.append({label: _cell(result, index, code) for index, label, code in columns})
+            if len(rows) > MOST_ROWS:
+                raise SourceError(
+                    f"{self._login.place}: a small statement gave more than {MOST_ROWS:,} rows",
+                    fix=f"where sweep.segments is set, let it be at most {MOST_ROWS:,}",
+                )
+            return rows
 
     def clock(self, sql: str) -> tuple[int, bool]:
         """The one time that a statement gives, in microseconds, read as UTC where it has no zone; and whether it has one."""
@@ -118,8 +126,8 @@ class JvmDatabase:
         wanted = ("INDEX_NAME", "NON_UNIQUE", "ORDINAL_POSITION", "COLUMN_NAME", "TYPE", "FILTER_CONDITION")
         every, approximate = False, True
         with self._metadata() as meta:
-            found = meta.getIndexInfo(table.catalog, table.schema, table.name, every, approximate)
-            rows = [row for row in _list_rows(found, wanted) if row["TYPE"] != _STATISTIC]
+            answer = meta.getIndexInfo(table.catalog, table.schema, table.name, every, approximate)
+            rows = [row for row in _list_rows(answer, wanted) if row["TYPE"] != _STATISTIC]
         grouped: dict[str | None, list[Row]] = {}
         for row in rows:
             grouped.setdefault(row["INDEX_NAME"], []).append(row)
@@ -145,7 +153,7 @@ class JvmDatabase:
             statement = self._connection.createStatement()
             self._running[id(statement)] = statement
             try:
-                statement.setMaxRows(MOST_ROWS)
+                statement.setMaxRows(MOST_ROWS + 1)
                 _unless_refused(statement.setQueryTimeout, self._login.timeout_seconds)
                 yield statement.executeQuery(sql)
             finally:
@@ -257,17 +265,17 @@ def _unless_refused(call: Any, *arguments: Any) -> Any:
 
 def _list_rows(result: Any, names: tuple[str, ...], *, optional: tuple[str, ...] = ()) -> list[Row]:
     """The rows of a catalog's answer. What is `optional` came with later versions of JDBC, and some drivers have it not."""
-    found: list[Row] = []
+    rows: list[Row] = []
     try:
         if optional:
             meta = result.getMetaData()
             labels = {str(meta.getColumnLabel(at)).upper() for at in range(1, int(meta.getColumnCount()) + 1)}
             names = (*names, *(name for name in optional if name in labels))
         while result.next():
-            found.append({name: result.getString(name) for name in names})
+            rows.append({name: result.getString(name) for name in names})
     finally:
         result.close()
-    return found
+    return rows
 
 
 def _read_column(row: Row) -> Reported:

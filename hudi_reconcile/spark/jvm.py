@@ -300,15 +300,15 @@ def choose(answers: Iterable[JavaRuntime | SilentJava]) -> JavaRuntime:
     Raises:
         UsageError: none has one.
     """
-    found = []
+    descriptions = []
     for answer in answers:
         if isinstance(answer, SilentJava):
-            found.append(f"{answer.origin}: did not run")
+            descriptions.append(f"{answer.origin}: did not run")
         elif answer.major in SUPPORTED_MAJORS:
             return answer
         else:
-            found.append(f"{answer.origin}: Java {answer.major}")
-    listed = "; ".join(found) or "no Java at all"
+            descriptions.append(f"{answer.origin}: Java {answer.major}")
+    listed = "; ".join(descriptions) or "no Java at all"
     raise UsageError(f"Spark needs Java 17 or 21; found {listed}", fix=_FIX)
 
 

@@ -83,9 +83,9 @@ def _refuse_open(parent: Path) -> None:
 
 def sweep_scratch(parent: Path) -> None:
     """Remove the scratch folders that dead processes of this user left. Of others, of living ones, and links: never."""
-    for found in parent.glob(f"{PREFIX}*"):
+    for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):  # gone meanwhile, another user's, or a link
-            _sweep_one(found)
+            _sweep_one(folder)
 
 
 def _sweep_one(path: Path) -> None:

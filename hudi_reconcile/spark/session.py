@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError
-from hudi_reconcile.core.plan.lake_ownership import find_cleaner_error
+from hudi_reconcile.core.lake.ownership import find_cleaner_error
 from hudi_reconcile.core.pull.retry import advise_on_read, find_driver_reason
 from hudi_reconcile.core.safe_text import read_message, redact_message
 from hudi_reconcile.spark import jvm as gateway
@@ -312,9 +312,9 @@ def _forget_gateway() -> None:
 
 def _keep_java_text(error: BaseException) -> None:
     # Errors from Java fetch their text from the JVM when they are printed, which is after the JVM has ended.
-    for one in walk_causes(error):
-        if type(one).__module__.startswith(("py4j.", "pyspark.")):
-            one.add_note(read_message(one)[:_JAVA_TEXT_CHARS])
+    for cause in walk_causes(error):
+        if type(cause).__module__.startswith(("py4j.", "pyspark.")):
+            cause.add_note(read_message(cause)[:_JAVA_TEXT_CHARS])
 
 
 # --- a JVM that was there before us ----------------------------------------------------------------------------------
@@ -406,10 +406,10 @@ def translate_error(error: BaseException) -> ReconcileError | None:
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
     words = read_message(error)
-    found = find_driver_reason(words)
-    if found is None:
+    driver_reason = find_driver_reason(words)
+    if driver_reason is None:
         return find_cleaner_error(words) or explain_lost_rows(words)
-    name, reason = found
+    name, reason = driver_reason
     reason = redact_message(reason, kind=name, whole=words)
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=advise_on_read(reason))
 

@@ -160,8 +160,8 @@ def add_retry(master: str) -> str:
     """
     if master == "local":
         return f"local[1,{_LOCAL_TRIES}]"
-    found = re.fullmatch(r"local\[\s*(\d+|\*)\s*\]", master)
-    return master if found is None else f"local[{found[1]},{_LOCAL_TRIES}]"
+    match = re.fullmatch(r"local\[\s*(\d+|\*)\s*\]", master)
+    return master if match is None else f"local[{match[1]},{_LOCAL_TRIES}]"
 
 
 def count_shuffle_partitions(cores: int) -> int:
@@ -277,6 +277,6 @@ def _escape(text: str) -> str:
     return _ESCAPED.sub(_units, text)
 
 
-def _units(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be")
+def _units(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

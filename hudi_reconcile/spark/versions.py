@@ -81,5 +81,5 @@ def _read_release(home: Path) -> str | None:
         text = (home / "release").read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-    found = re.search(r'^JAVA_VERSION="?([\w.+-]+)"?\s*$', text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r'^JAVA_VERSION="?([\w.+-]+)"?\s*$', text, re.MULTILINE)
+    return match[1] if match else None

@@ -182,14 +182,14 @@ def url_problem(url: str, product: str, *, trusted: bool) -> str | None:
         return None
     driver = DRIVERS.get(product)
     if driver is None:
-        known = ", ".join(name for name, one in DRIVERS.items() if one.place)
+        known = ", ".join(name for name, known_driver in DRIVERS.items() if known_driver.place)
         return f"no JDBC driver is known for jdbc:{product} (known: {known}); {TRUST}: add it, with source.driver and jars.paths"
     flags = re.ASCII | re.IGNORECASE
     rest = rf"(?:{re.escape(driver.mark)}(?P<attributes>.*))?" if driver.mark else ""
-    found = re.fullmatch(f"(?:{driver.place}){rest}", url, flags)
-    if found is None:
+    match = re.fullmatch(f"(?:{driver.place}){rest}", url, flags)
+    if match is None:
         return f"not a URL of {driver.title} as docs/jdbc.md has them; {TRUST}"
-    pieces = (found["attributes"] or "").split(driver.comma) if driver.mark else ()
+    pieces = (match["attributes"] or "").split(driver.comma) if driver.mark else ()
     given = [(key, value) for key, _, value in (piece.partition("=") for piece in pieces if piece)]
     if not all(_KEY.fullmatch(key) and value for key, value in given):
         return f"holds something after the place that is no key=value of {driver.title}"
@@ -203,7 +203,7 @@ def url_problem(url: str, product: str, *, trusted: bool) -> str | None:
 
 def class_problem(name: str, drivers: Iterable[Driver], *, trusted: bool) -> str | None:
     """What is wrong with `source.driver`: only the classes of these drivers are loaded."""
-    known = [one for driver in drivers for one in driver.classes]
+    known = [class_name for driver in drivers for class_name in driver.classes]
     if trusted or name in known:
         return None
     close = find_nearest_name(name, known)
@@ -220,18 +220,18 @@ def merge_properties(
     """
     known = {fold(key): key for key in driver.legal} if driver else {}
     own = _READERS_OWN | (driver.own if driver else frozenset())
-    found = dict(defaults)
+    properties = dict(defaults)
     for key, value in given:
         if fold(key) not in own:
-            found = overlay_options(found, {known.get(fold(key), key): value})
-    return overlay_options(found, ours)
+            properties = overlay_options(properties, {known.get(fold(key), key): value})
+    return overlay_options(properties, ours)
 
 
 def _problem(driver: Driver, legal: Mapping[str, ValueShape], key: str, value: str) -> str | None:
-    shapes = {fold(one): shape for one, shape in legal.items()}
+    shapes = {fold(legal_key): shape for legal_key, shape in legal.items()}
     shape = shapes.get(fold(key))
     if shape is None:
         close = find_nearest_name(fold(key), shapes)
-        guess = f"; did you mean {next(one for one in legal if fold(one) == close)}?" if close else ""
+        guess = f"; did you mean {next(legal_key for legal_key in legal if fold(legal_key) == close)}?" if close else ""
         return f"is nothing that {driver.title} may be told{guess} (legal: {', '.join(legal)}); {TRUST}"
     return None if shape.fits(value) else f"expected {shape.expected}"

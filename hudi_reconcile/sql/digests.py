@@ -91,8 +91,8 @@ def parse_sums(rows: Iterable[Mapping[str, Any]], segments: SegmentSet | None) -
         canonical_text.SegmentSum(*(int(row[name] or 0) for name in ("hr_segment", "hr_rows", "hr_high", "hr_low")))
         for row in rows
     )
-    kept = (one for one in sums if wanted is None or one.segment in wanted)
-    return tuple(sorted(kept, key=lambda one: one.segment))
+    kept = (segment_sum for segment_sum in sums if wanted is None or segment_sum.segment in wanted)
+    return tuple(sorted(kept, key=lambda segment_sum: segment_sum.segment))
 
 
 def bucket_predicate(database: Buckets, key: tuple[ComparedColumn, ...], count: int, segments: SegmentSet) -> str:

@@ -22,7 +22,9 @@ from hudi_reconcile.sql.dialect import Dialect
 def where_clause(predicates: tuple[str, ...]) -> str:
     """A WHERE clause of all predicates; empty without any."""
     # A comment at the end of the user's own predicate would swallow what follows it on the same line.
-    closed = [f"({one}\n)" if "--" in one or "#" in one else f"({one})" for one in predicates]
+    closed = [
+        f"({predicate}\n)" if "--" in predicate or "#" in predicate else f"({predicate})" for predicate in predicates
+    ]
     return " where " + " and ".join(closed) if closed else ""
 
 
@@ -76,10 +78,10 @@ def segment_counts(
 
     Each statement holds as many ranges as the dialect serves by the key's index: tests joined by OR are made row by row.
     """
-    found, most = merge_ranges(cut, segments), dialect.RANGES_AT_ONCE
-    batches = [found[first : first + most] for first in range(0, len(found), most)]
+    ranges, most = merge_ranges(cut, segments), dialect.RANGES_AT_ONCE
+    batches = [ranges[first : first + most] for first in range(0, len(ranges), most)]
     rows = [dialect.ranges_query("1 as hr_row", table, cut.column, batch, predicates) for batch in batches]
-    return tuple(f"select count(*) as hr_rows from ({one}) hr_c" for one in rows)
+    return tuple(f"select count(*) as hr_rows from ({query}) hr_c" for query in rows)
 
 
 def segment_start(dialect: Dialect, cut: RangeSegments) -> str | None:
@@ -92,8 +94,9 @@ def segment_start(dialect: Dialect, cut: RangeSegments) -> str | None:
     ends = f"when {key} < {first_high} then {cut.start} when {key} >= {last_low} then {last_low}"
     if dialect.MODULO is None:
         return None
-    past = dialect.MODULO.format(a=f"{key} - ({cut.start})", b=cut.width)
-    return f"case {ends} else {key} - {past} end"
+    # By the key itself, since a segment begins at a multiple of the width; what is left of a negative key is none or negative.
+    rest = dialect.MODULO.format(a=key, b=cut.width)
+    return f"case {ends} when {key} >= 0 or {rest} = 0 then {key} - {rest} else {key} - {rest} - {cut.width} end"
 
 
 def grouped_counts(place: str, table: str, predicates: tuple[str, ...]) -> str:
@@ -119,9 +122,9 @@ def survey_query(
 
 
 def _uncarried_counts(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found = [(column.name, test) for column in columns if (test := dialect.find_uncarried(column)) is not None]
-    counts = tuple(f"sum(case when {test} then 1 else 0 end) as n{place}" for place, (_, test) in enumerate(found))
-    return counts, tuple(name for name, _ in found)
+    tests = [(column.name, test) for column in columns if (test := dialect.find_uncarried(column)) is not None]
+    counts = tuple(f"sum(case when {test} then 1 else 0 end) as n{place}" for place, (_, test) in enumerate(tests))
+    return counts, tuple(name for name, _ in tests)
 
 
 def count_query(table: str, predicates: tuple[str, ...]) -> str:
@@ -185,10 +188,10 @@ def predicates(dialect: Dialect, plan: Parts, key: Column, named: tuple[tuple[st
     if plan.how == "range":
         return tuple(part_predicate(dialect, key, part) for part in plan.parts)
     shares = [dialect.hash_predicate(named, share, len(plan.parts)) for share in range(len(plan.parts))]
-    found = tuple(share for share in shares if share is not None)
-    if len(found) != len(plan.parts):
+    conditions = tuple(share for share in shares if share is not None)
+    if len(conditions) != len(plan.parts):
         raise ValueError(f"{dialect.NAME} has no hash to make shares of")
-    return found
+    return conditions
 
 
 def part_predicate(dialect: Dialect, key: Column, part: ReadPart) -> str:

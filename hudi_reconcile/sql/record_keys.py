@@ -22,7 +22,7 @@ def render_odd(names: Sequence[str], parts: Sequence[tuple[str, str]], mixing: K
         for place, text in texts
         for name in list_joint_names(names, place, mixing)
     ]
-    return f"({blank} or {' or '.join(f'coalesce({one}, false)' for one in (*words, *joints))})"
+    return f"({blank} or {' or '.join(f'coalesce({test}, false)' for test in (*words, *joints))})"
 
 
 def render_misplaced(texts: Sequence[str]) -> str:
@@ -35,8 +35,8 @@ def render_words(parts: Sequence[str]) -> str:
     """The parts as Hudi writes them, as an array of texts."""
     texts = [f"cast({part} as string)" for part in parts]
     words = [
-        f"case when {one} is null then '{NULL_WORD}' when {one} = '' then '{EMPTY_WORD}' else {one} end"
-        for one in texts
+        f"case when {text} is null then '{NULL_WORD}' when {text} = '' then '{EMPTY_WORD}' else {text} end"
+        for text in texts
     ]
     return f"array({', '.join(words)})"
 

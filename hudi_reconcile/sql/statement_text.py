@@ -27,12 +27,12 @@ def hide_values(statement: str, name_quote: str) -> str:
     >>> hide_values("select 1 from t where x = 'a' -- don't", '"')
     'select ? from t where x = ? …'
     """
-    text, at, found = " ".join(hide_keys(statement).split()), 0, list[str]()
+    text, at, pieces = " ".join(hide_keys(statement).split()), 0, list[str]()
     while at < len(text):
         shown, end = _next(text, at, name_quote)
-        found.append(shown)
+        pieces.append(shown)
         at = end
-    whole = "".join(found)
+    whole = "".join(pieces)
     return whole if len(whole) <= _MOST_CHARS else whole[:_MOST_CHARS] + _LEFT_OUT
 
 

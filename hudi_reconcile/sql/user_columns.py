@@ -38,27 +38,27 @@ def find_compared_columns(
     root = root if isinstance(root, exp.Query) else condition_tree(text, product)
     if root is None:  # then the server says what it does not understand
         return ()
-    origin = {**{one.lower(): one for one in columns}, **_find_renamed(root, columns)}
-    found: set[str] = set()
+    origin = {**{column.lower(): column for column in columns}, **_find_renamed(root, columns)}
+    names: set[str] = set()
     while True:
         known = len(origin)
         for value, name in [*_values(root, origin), *_casts(root, types)]:
             for other in _list_names(value):
                 if other == _REFUSED:
-                    found.add(name)
+                    names.add(name)
                 else:
                     origin.setdefault(other.lower(), name)
         if len(origin) == known:
             break
-    if columns and any(str(one.args.get("method") or "") == "NATURAL" for one in root.find_all(exp.Join)):
-        found.add(columns[0])
-    return tuple(dict.fromkeys(name for name in (*columns, *types) if name in found))
+    if columns and any(str(join.args.get("method") or "") == "NATURAL" for join in root.find_all(exp.Join)):
+        names.add(columns[0])
+    return tuple(dict.fromkeys(name for name in (*columns, *types) if name in names))
 
 
 def cast_types(text: str, product: str) -> tuple[str, ...]:
     """The types that a text casts to and that are not PostgreSQL's by name, as SQL."""
     root = condition_tree(text, product) or parse_sql(text, product)
-    kinds = (_own_type(one.args["to"]) for one in (root.find_all(exp.Cast) if root is not None else ()))
+    kinds = (_own_type(node.args["to"]) for node in (root.find_all(exp.Cast) if root is not None else ()))
     return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
 
@@ -66,30 +66,34 @@ def cast_types(text: str, product: str) -> tuple[str, ...]:
 
 
 def _values(root: exp.Expr, origin: Mapping[str, str]) -> Iterator[tuple[exp.Expr, str]]:
-    for one in root.find_all(exp.Column, exp.Dot, exp.Join):
-        if isinstance(one, exp.Join):
-            for name in one.args.get("using") or ():
+    for node in root.find_all(exp.Column, exp.Dot, exp.Join):
+        if isinstance(node, exp.Join):
+            for name in node.args.get("using") or ():
                 if name.name.lower() in origin:
-                    yield one, origin[name.name.lower()]
-        elif (isinstance(one, exp.Column) or isinstance(one.expression, exp.Identifier)) and one.name.lower() in origin:
-            yield one, origin[one.name.lower()]
+                    yield node, origin[name.name.lower()]
+        elif (
+            isinstance(node, exp.Column) or isinstance(node.expression, exp.Identifier)
+        ) and node.name.lower() in origin:
+            yield node, origin[node.name.lower()]
 
 
 def _casts(root: exp.Expr, types: Sequence[str]) -> Iterator[tuple[exp.Expr, str]]:
-    for one in root.find_all(exp.Cast) if types else ():
-        if (kind := _own_type(one.args["to"])) in types:
-            yield one, kind
+    for node in root.find_all(exp.Cast) if types else ():
+        if (kind := _own_type(node.args["to"])) in types:
+            yield node, kind
 
 
 def _find_renamed(root: exp.Expr, columns: Sequence[str]) -> dict[str, str]:
     """The names that an alias gives to a table's columns: which is whose is not known here."""
     tables = [
-        one for one in root.find_all(exp.Table, exp.Subquery) if isinstance(one.args.get("alias"), exp.TableAlias)
+        table for table in root.find_all(exp.Table, exp.Subquery) if isinstance(table.args.get("alias"), exp.TableAlias)
     ]
     unknown = [
-        one for one in tables if isinstance(one.this, exp.Identifier) or (isinstance(one, exp.Subquery) and one.is_star)
+        table
+        for table in tables
+        if isinstance(table.this, exp.Identifier) or (isinstance(table, exp.Subquery) and table.is_star)
     ]
-    named = [name.name.lower() for one in unknown for name in one.args["alias"].args.get("columns") or ()]
+    named = [name.name.lower() for table in unknown for name in table.args["alias"].args.get("columns") or ()]
     return dict.fromkeys(named, columns[0]) if columns else {}
 
 
@@ -164,7 +168,7 @@ def _results(child: exp.Expr, select: exp.Select, name: str) -> Iterator[str]:
 
 def _list_aliases(derived: exp.Expr, index: int, name: str) -> Iterator[str]:
     alias = derived.args.get("alias")
-    columns = [one.name for one in alias.args.get("columns") or ()] if alias is not None else []
+    columns = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
     yield columns[index] if index < len(columns) else name
 
 

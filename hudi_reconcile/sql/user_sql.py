@@ -53,6 +53,11 @@ _OPENINGS = re.compile(r"/\*|--")
 _MARKS = frozenset("'\"`\\")
 _WRITING = (exp.DML, exp.DDL, exp.Command, exp.Into, exp.Lock, exp.Set, exp.Copy, exp.Drop, exp.Alter, exp.Transaction,
             exp.NextValueFor)  # fmt: skip
+_OF_ROW = frozenset({
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT,
+    exp.GTE, exp.LT, exp.LTE, exp.Is, exp.In, exp.Between, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg,
+})  # fmt: skip
+_CLOCK_WORDS = re.compile(r"now|today|tomorrow|yesterday", re.IGNORECASE)  # PostgreSQL reads times from such texts
 _VIEW = "if the database takes it, make a view of it there and name the view as `source.table`"
 _COMMENT = "has a comment that databases read in more than one way; remove it"
 
@@ -97,35 +102,52 @@ def tables(query: str, product: str) -> tuple[NamedTable, ...]:
     root = parse_sql(query, product)
     if root is None:  # then the server says what it does not understand
         return ()
-    found = []
-    for one in root.find_all(exp.Table):
-        parts = [part for part in one.parts if isinstance(part, exp.Identifier)]
-        if len(parts) == len(one.parts) > 0 and (len(parts) > 1 or not _is_shared(one)):
+    named_tables = []
+    for table in root.find_all(exp.Table):
+        parts = [part for part in table.parts if isinstance(part, exp.Identifier)]
+        if len(parts) == len(table.parts) > 0 and (len(parts) > 1 or not _is_shared(table)):
             start = parts[0].meta["start"]
-            found.append(NamedTable(query[start : parts[-1].meta["end"] + 1], start, is_bare=len(parts) == 1))
-    return tuple(sorted(found, key=lambda named: named.start))
+            named_tables.append(NamedTable(query[start : parts[-1].meta["end"] + 1], start, is_bare=len(parts) == 1))
+    return tuple(sorted(named_tables, key=lambda named: named.start))
 
 
 def condition_tables(text: str, product: str) -> tuple[NamedTable, ...]:
     """The tables that the subqueries of a condition name."""
-    found = tables(f"{_AROUND}{text}\n)", product)
-    return tuple(replace(one, start=one.start - len(_AROUND)) for one in found if one.start >= len(_AROUND))
+    named_tables = tables(f"{_AROUND}{text}\n)", product)
+    return tuple(
+        replace(table, start=table.start - len(_AROUND)) for table in named_tables if table.start >= len(_AROUND)
+    )
+
+
+def is_decided_by_row(text: str, product: str) -> bool:
+    """Whether a condition surely says the same of a row until somebody changes that row: no clock, function or other table.
+
+    >>> is_decided_by_row("status in ('NEW', 'PAID') and id > 1", "postgresql"), is_decided_by_row("until > now()", "postgresql")
+    (True, False)
+    """
+    root = condition_tree(text, product)
+    where = root and root.find(exp.Where)
+    if where is None:
+        return False
+    nodes = list(where.this.walk())
+    texts = (node.this for node in nodes if isinstance(node, exp.Literal) and node.is_string)
+    return all(type(node) in _OF_ROW for node in nodes) and not any(_CLOCK_WORDS.search(text) for text in texts)
 
 
 def add_schemas(query: str, named: Sequence[NamedTable], schemas: Mapping[str, str]) -> str:
     """The query with a schema, already quoted, before each bare table for which there is one; not a letter else differs."""
-    for one in reversed(named):
-        if one.is_bare and one.text in schemas:
-            query = f"{query[: one.start]}{schemas[one.text]}.{query[one.start :]}"
+    for table in reversed(named):
+        if table.is_bare and table.text in schemas:
+            query = f"{query[: table.start]}{schemas[table.text]}.{query[table.start :]}"
     return query
 
 
 def parse_sql(text: str, product: str) -> exp.Expr | None:
     """The text as sqlglot reads it; of a database that it does not know, as any of some."""
     dialect = _dialect(product)
-    for one in (dialect,) if dialect else ("", "postgres", "oracle"):
+    for sql_dialect in (dialect,) if dialect else ("", "postgres", "oracle"):
         try:
-            return sqlglot.parse_one(text, read=one)
+            return sqlglot.parse_one(text, read=sql_dialect)
         except UNREAD:
             continue
     return None
@@ -161,7 +183,7 @@ def _is_shared(table: exp.Table) -> bool:
             seen = parent.expressions if parent.args.get("recursive") else parent.expressions[: child.index]
         elif (shared := parent.args.get("with_")) is not None and child is not shared:
             seen = shared.expressions
-        if any(_fold_name(one.args["alias"].this) == _fold_name(table.this) for one in seen):
+        if any(_fold_name(cte.args["alias"].this) == _fold_name(table.this) for cte in seen):
             return True
         child, parent = parent, parent.parent
     return False
@@ -186,10 +208,10 @@ def _lexical_fault(text: str, product: str, around: str = "") -> str:
     dialect = _dialect(product)
     try:
         # Within our SELECT, as at its start a name such as "lock" or "replace" would be read as a command.
-        tokens = [_move_token(one, -len(around)) for one in sqlglot.tokenize(around + text, read=dialect)]
+        tokens = [_move_token(token, -len(around)) for token in sqlglot.tokenize(around + text, read=dialect)]
     except UNREAD:
         return f"has a string, a name or a comment that does not end; {_VIEW}"
-    tokens = [one for one in tokens if one.start >= 0]
+    tokens = [token for token in tokens if token.start >= 0]
     if not tokens:
         return "holds nothing but blanks and comments"
     if tokens[0].token_type is TokenType.COMMAND and not around:
@@ -267,7 +289,7 @@ def _effect(root: exp.Expr, product: str) -> str:
     writes = next(root.find_all(*_WRITING), None)
     if writes is not None:
         return f"does more than read ({type(writes).__name__.upper()}): it may only read"
-    if any(names_file(one.name, _dialect(product)) for one in root.find_all(exp.Table)):
+    if any(names_file(table.name, _dialect(product)) for table in root.find_all(exp.Table)):
         return "names a file as a table: it may only read tables"
     return ""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.pull.cursor import Edge, Order, Value, Window
+from hudi_reconcile.core.pull.cursor import DAY_MICROS, Edge, Order, Value, Window
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, Column, Kind
 from hudi_reconcile.sql import reads
 from hudi_reconcile.sql.dialect import Dialect
@@ -57,11 +57,11 @@ def unmarked_predicate(dialect: Dialect, order: Order, columns: Columns) -> str:
 
 def greatest_query(dialect: Dialect, order: Order, columns: Columns) -> str:
     """The greatest watermark that is not NULL; databases do not agree on what SQL's `greatest` does with NULL."""
-    found = place(dialect, columns[order.columns[0]])
+    watermark = place(dialect, columns[order.columns[0]])
     for name in order.columns[1:]:
         other = place(dialect, columns[name])
-        found = f"case when {found} is null or {other} > {found} then {other} else {found} end"
-    return found
+        watermark = f"case when {watermark} is null or {other} > {watermark} then {other} else {watermark} end"
+    return watermark
 
 
 def ahead_query(
@@ -107,20 +107,25 @@ def _upper_end_predicate(dialect: Dialect, order: Order, columns: Columns, edge:
 
 
 def _any_predicate(dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value) -> str:
-    return " or ".join(
-        f"{place(dialect, columns[name])} {operator} {literal(dialect, columns[name], value)}" for name in order.columns
-    )
+    return " or ".join(_test(dialect, columns[name], operator, value) for name in order.columns)
 
 
 def _all_predicate(
     dialect: Dialect, order: Order, columns: Columns, operator: str, value: Value, *, alone: bool = False
 ) -> str:
-    places = [place(dialect, columns[name]) for name in order.columns]
-    values = [literal(dialect, columns[name], value) for name in order.columns]
-    tests = [f"{one} {operator} {limit}" for one, limit in zip(places, values, strict=True)]
+    tests = {name: _test(dialect, columns[name], operator, value) for name in order.columns}
     if alone:
-        return tests[0]
-    return " and ".join(f"({one} is null or {test})" for one, test in zip(places, tests, strict=True))
+        return tests[order.columns[0]]
+    return " and ".join(f"({place(dialect, columns[name])} is null or {test})" for name, test in tests.items())
+
+
+def _test(dialect: Dialect, column: Column, operator: str, value: Value) -> str:
+    # A date is written without the value's time of day: a page that ends at ten holds what stands at midnight.
+    if column.kind is Kind.DATE and isinstance(value, int) and value % DAY_MICROS:
+        if operator == "=":
+            return "1 = 0"
+        operator = {"<": "<=", ">=": ">"}.get(operator, operator)
+    return f"{place(dialect, column)} {operator} {literal(dialect, column, value)}"
 
 
 def literal(dialect: Dialect, column: Column, value: Value) -> str:

@@ -9,6 +9,7 @@ from decimal import InvalidOperation
 
 from hudi_reconcile.core.errors import LakeError, ReconcileError, UnverifiedError, suggest_name
 from hudi_reconcile.core.outcome import find_gravest
+from hudi_reconcile.core.plan.plan import CLOCK_SKEW_MICROS
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, SideState
 from hudi_reconcile.core.rules.rules import (
@@ -24,7 +25,7 @@ from hudi_reconcile.core.rules.rules import (
     find_day,
     write_duration,
 )
-from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, judge_outcome, judge_rule
+from hudi_reconcile.core.rules.verdict import BothTotals, Measured, RuleResult, Totals, doubt, judge_outcome, judge_rule
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Column
 from hudi_reconcile.core.tables.masking import AS_NAMED, Masking
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakePin, LakeTable, SourceTable
@@ -81,10 +82,12 @@ def check(
         judge_rule(rule, counted[rule.id], job.rules.waivers, today, hidden=_is_masked(rule.check, job.job))
         for rule in job.rules.rules
     )
-    results = tuple(_name_keys(one, rule, engine, context) for one, rule in zip(results, job.rules.rules, strict=True))
+    results = tuple(
+        _name_keys(result, rule, engine, context) for result, rule in zip(results, job.rules.rules, strict=True)
+    )
     laps.end("rules")
     if not edges.lake.is_intact(pin):
-        results = tuple(_doubt_result(one, rule) for one, rule in zip(results, job.rules.rules, strict=True))
+        results = tuple(_doubt_result(result, rule) for result, rule in zip(results, job.rules.rules, strict=True))
     checkpoint = edges.lake.find_checkpoint()
     return TableResult(
         name=job.job.name,
@@ -113,20 +116,25 @@ def add_rules(result: TableResult, checked: TableResult) -> TableResult:
 
 
 def _count_failures(job: RuleJob, edges: Edges, engine: RuleEngine, context: RuleContext) -> Mapping[str, Measured]:
-    on_batch = tuple(rule for rule in job.rules.rules if isinstance(rule.check, OnBatch))
-    found = dict(engine.measure(context.rows, on_batch)) if on_batch else {}
+    # The library takes these, and some of them can only pass.
+    doubts = {rule.id: why for rule in job.rules.rules if isinstance(rule.check, Gx) and (why := doubt(rule.check))}
+    measurements = {
+        name: Measured(problem=why, fix="correct the rule: hudi-reconcile rules lint") for name, why in doubts.items()
+    }
+    on_batch = tuple(rule for rule in job.rules.rules if isinstance(rule.check, OnBatch) and rule.id not in doubts)
+    measurements |= dict(engine.measure(context.rows, on_batch)) if on_batch else {}
     for rule in on_batch:
-        if rule.id in found and _may_quote(rule.check, job.job):
-            found[rule.id] = replace(found[rule.id], detail="")
+        if rule.id in measurements and _may_quote(rule.check, job.job):
+            measurements[rule.id] = replace(measurements[rule.id], detail="")
     for rule in job.rules.rules:
-        if rule not in on_batch:
+        if rule not in on_batch and rule.id not in doubts:
             try:
-                found[rule.id] = _own(
+                measurements[rule.id] = _own(
                     rule, job, edges, Summed(edges.source, engine, context.rows, job.job.columns.masking), context
                 )
             except ReconcileError as error:  # one rule that cannot be asked hides no other
-                found[rule.id] = Measured(problem=error.message, fix=error.fix)
-    return found
+                measurements[rule.id] = Measured(problem=error.message, fix=error.fix)
+    return measurements
 
 
 def _may_quote(check: object, job: TableJob) -> bool:
@@ -134,8 +142,8 @@ def _may_quote(check: object, job: TableJob) -> bool:
     if not isinstance(check, Gx) or check.type.startswith("expect_table_"):
         return False
     said = [check.kwargs.get(name) for name in _COLUMN_WORDS]
-    names = [one for given in said for one in (given if isinstance(given, list | tuple | set) else [given]) if one]
-    return not names or any(_hides(job.columns, str(one)) for one in names)
+    names = [name for given in said for name in (given if isinstance(given, list | tuple | set) else [given]) if name]
+    return not names or any(_hides(job.columns, str(name)) for name in names)
 
 
 def _is_masked(check: object, job: TableJob) -> bool:
@@ -156,8 +164,8 @@ def _own(rule: Rule, job: RuleJob, edges: Edges, summed: Summed, context: RuleCo
             return measure_total(rule.check, summed)
         case Freshness():
             now = edges.clock.utc_micros()
-            found = edges.lake.find_checkpoint()
-            return measure_freshness(rule.check, found, now, source=edges.source, table=job.job.name)
+            checkpoint = edges.lake.find_checkpoint()
+            return measure_freshness(rule.check, checkpoint, now, source=edges.source, table=job.job.name)
         case _:
             raise AssertionError(rule.kind)
 
@@ -198,6 +206,7 @@ def _doubt_result(result: RuleResult, rule: Rule) -> RuleResult:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SKEW = timedelta(microseconds=CLOCK_SKEW_MICROS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +233,18 @@ def measure_drift(check: Drift, compared: NewestComparison | None, now_micros: i
     if compared.gap:
         return Measured(problem=f"run {compared.run_id} says nothing of the whole table: {compared.gap}", fix=fix)
     age = _measure_age(compared.ended_utc, now_micros)
+    if age < -_SKEW:
+        why = f"run {compared.run_id} ended {_age(-age)} ahead of this host's clock: how old it is cannot be known"
+        return Measured(problem=why, fix=f"set the hosts' clocks right, then {fix}")
     if check.max_age is not None and age > check.max_age:
         why = f"run {compared.run_id} compared {_age(age)} ago, which is more than {write_duration(check.max_age)}"
         return Measured(problem=why, fix=fix)
-    found = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
-    told = ", ".join(f"{kind} {rows}" for kind, rows in found.items() if rows)
+    rows_by_kind = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
+    text = ", ".join(f"{kind} {rows}" for kind, rows in rows_by_kind.items() if rows)
     ago = f", {_age(age)} ago," if compared.ended_utc else ""
     by = f"and the apply of its plan, run {compared.corrected_by}, left" if compared.corrected_by else "found"
-    detail = f"run {compared.run_id}{ago} {by} {told or 'none of them'}"
-    return Measured(sum(found.values()), max(compared.rows, sum(found.values())), detail=detail)
+    detail = f"run {compared.run_id}{ago} {by} {text or 'none of them'}"
+    return Measured(sum(rows_by_kind.values()), max(compared.rows, sum(rows_by_kind.values())), detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,20 +276,26 @@ def measure_total(check: Total, where: Summed) -> Measured:
 
 
 def measure_freshness(
-    check: Freshness, found: CheckpointAt | None, now_micros: int, *, source: Source, table: str
+    check: Freshness, checkpoint: CheckpointAt | None, now_micros: int, *, source: Source, table: str
 ) -> Measured:
     """The age of the greatest watermark pulled so far, by the host's clock.
 
     A watermark without zone is read in the config's `source.time_zone`. Raises UnverifiedError where there is none.
     """
-    if found is None:
+    if checkpoint is None:
         raise UnverifiedError("the lake carries no checkpoint of ours", fix=f"hudi-reconcile pull -t {table}")
-    watermark = _utc_micros(found.checkpoint, source)
+    watermark = _utc_micros(checkpoint.checkpoint, source)
     if watermark is None:
         why = "the pull has no watermark that is a time, so nothing tells how old the data is"
         raise UnverifiedError(why, fix=f"name tables[{table}].pull.watermark, or use check: sql")
     age = timedelta(microseconds=now_micros - watermark)
-    return Measured(int(age > check.max_age), 1, detail=f"watermark {found.checkpoint.text} is {_age(age)} old")
+    if age < -_SKEW:
+        ahead = f"watermark {checkpoint.checkpoint.text} lies {_age(-age)} ahead of this host's clock"
+        why = f"{ahead}, so nothing tells how old the data is"
+        raise UnverifiedError(
+            why, fix="look at the rows with the greatest watermarks, the clocks, and source.time_zone"
+        )
+    return Measured(int(age > check.max_age), 1, detail=f"watermark {checkpoint.checkpoint.text} is {_age(age)} old")
 
 
 # --- helpers ---
@@ -291,19 +309,23 @@ def _measure_age(ended_utc: str, now_micros: int) -> timedelta:
 
 def _source_column(described: SourceTable, name: str) -> Column:
     """The source's column of a lake name, or of its own name where it has another in the lake."""
-    found = next((one for one in described.columns if one.lake_name == name), None)
-    found = found or next((one for one in described.columns if one.name == name), None)
-    if found is None:
-        hint = suggest_name(name, [one.lake_name for one in described.columns])
+    source_column = next((column for column in described.columns if column.lake_name == name), None)
+    source_column = source_column or next((column for column in described.columns if column.name == name), None)
+    if source_column is None:
+        hint = suggest_name(name, [column.lake_name for column in described.columns])
         raise UnverifiedError(f"the source table has no column {name!r}{hint}", fix="correct the rule")
-    if found.kind not in TOLERANCE_KINDS:
-        raise UnverifiedError(f"column {name} is {found.declared}: only numbers have a sum", fix="correct the rule")
-    return found
+    if source_column.kind not in TOLERANCE_KINDS:
+        raise UnverifiedError(
+            f"column {name} is {source_column.declared}: only numbers have a sum", fix="correct the rule"
+        )
+    return source_column
 
 
 def _utc_micros(checkpoint: Checkpoint, source: Source) -> int | None:
     micros, text = checkpoint.watermark_micros, checkpoint.text or ""
     if micros is None and checkpoint.watermark_value is not None:
+        if checkpoint.watermark_value.isdigit():
+            return None  # 20260101 is a number, though Python reads it as a date
         try:
             moment = datetime.fromisoformat(checkpoint.watermark_value)
         except ValueError:
@@ -313,7 +335,8 @@ def _utc_micros(checkpoint: Checkpoint, source: Source) -> int | None:
         text = "Z" if moment.tzinfo is not None else ""
     if micros is None or text.endswith("Z"):
         return micros
-    return micros - source.zone_offset_micros(micros)
+    # The zone's offset is asked for at a moment of UTC: at the wall time it is another near a change of clocks.
+    return micros - source.zone_offset_micros(micros - source.zone_offset_micros(micros))
 
 
 def _age(age: timedelta) -> str:

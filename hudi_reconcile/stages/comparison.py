@@ -26,8 +26,8 @@ from hudi_reconcile.stages.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """One table's comparison before a row is read.
+class TablePair:
+    """One table on both sides, before a row is read.
 
     `described` is the source as it says itself, `declared` without what is not even read, `table` as it is read, `types` as
     both sides declare it.
@@ -45,10 +45,12 @@ class Scope:
     dropped: frozenset[str] = frozenset()
 
 
-def agree_scope(job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past) -> Scope:
+def pair_tables(
+    job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past
+) -> TablePair:
     """The columns as they meet for a correction, which writes whole rows, with the values that the read would alter."""
-    scope = match_columns(job, described, lake_table, whole=True, past=past)
-    return mark_altered(job, scope, source.find_uncarried(scope.declared, None))
+    pair = match_columns(job, described, lake_table, whole=True, past=past)
+    return mark_altered(job, pair, source.find_uncarried(pair.declared, None))
 
 
 def match_columns(
@@ -59,7 +61,7 @@ def match_columns(
     whole: bool = False,
     past: Past = NOTHING_PULLED,
     also: frozenset[str] = frozenset(),
-) -> Scope:
+) -> TablePair:
     """Match the columns; no value was looked at yet. `past` is the last pull's record.
 
     Excluded columns are not even read, but for key, watermark and those named `also`, or for `whole` rows, as a correction
@@ -82,25 +84,25 @@ def match_columns(
         dropped=past.dropped,
     )
     types = _types(declared, lake_table)
-    found = Scope(described, table, lake_table, agreement, (), (), types, declared, left_out, past.dropped)
-    return mark_altered(job, found, ())
+    pair = TablePair(described, table, lake_table, agreement, (), (), types, declared, left_out, past.dropped)
+    return mark_altered(job, pair, ())
 
 
-def mark_altered(job: TableJob, scope: Scope, altered: Iterable[str]) -> Scope:
-    """The scope that knows which columns hold values that the read alters: these are not compared."""
-    declared, found = scope.declared, frozenset(altered)
-    typed = {column.name for column in scope.table.columns if column.kind is declared.column(column.name).kind}
+def mark_altered(job: TableJob, pair: TablePair, altered: Iterable[str]) -> TablePair:
+    """The pair that knows which columns hold values that the read alters: these are not compared."""
+    declared, altered_names = pair.declared, frozenset(altered)
+    typed = {column.name for column in pair.table.columns if column.kind is declared.column(column.name).kind}
     known = (
-        scope.lake_table,
-        scope.agreement,
+        pair.lake_table,
+        pair.agreement,
         job.lake.partition_by,
         job.columns.exclude,
-        found - typed,
-        scope.dropped,
+        altered_names - typed,
+        pair.dropped,
     )
-    unverified = (_describe_altered(name) for name in sorted(found & typed - scope.left_out))
+    unverified = (_describe_altered(name) for name in sorted(altered_names & typed - pair.left_out))
     listed = list_changes(Columns(declared, *known), job.columns.known)
-    return replace(scope, schema=listed, unverified=(*scope.agreement.unverified, *unverified))
+    return replace(pair, schema=listed, unverified=(*pair.agreement.unverified, *unverified))
 
 
 def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
@@ -116,9 +118,9 @@ def refuse_tolerance(job: TableJob, table: SourceTable) -> None:
             )
 
 
-def measure_precision(scope: Scope, comparer: Comparer, rows: Callable[[], Frame]) -> tuple[Precision, ...]:
+def measure_precision(pair: TablePair, comparer: Comparer, rows: Callable[[], Frame]) -> tuple[Precision, ...]:
     """Every column that meets on fewer digits than the source has; the source is read only where there is one."""
-    cut = scope.agreement.cut
+    cut = pair.agreement.cut
     hidden = comparer.count_hidden_rows(rows()) if cut else {}
     return tuple(
         Precision(item.column.name, item.column.declared, item.lake_type, item.cut_to, hidden[item.column.name])
@@ -126,29 +128,31 @@ def measure_precision(scope: Scope, comparer: Comparer, rows: Callable[[], Frame
     )
 
 
-def list_hidden_digits(scope: Scope, precision: tuple[Precision, ...]) -> tuple[Unverified, ...]:
+def list_hidden_digits(pair: TablePair, precision: tuple[Precision, ...]) -> tuple[Unverified, ...]:
     """The columns of which rows have more digits than were compared: what was cut off was not compared."""
-    items = {item.column.name: item for item in scope.agreement.cut}
+    items = {item.column.name: item for item in pair.agreement.cut}
     return tuple(
         Unverified(
             "column",
-            one.column,
-            f"source {one.source} was compared with lake {one.lake} to {one.compared}; "
-            f"{one.rows_hidden} {'row has' if one.rows_hidden == 1 else 'rows have'} more at the source",
-            _precision_fix(items[one.column]),
+            entry.column,
+            f"source {entry.source} was compared with lake {entry.lake} to {entry.compared}; "
+            f"{entry.rows_hidden} {'row has' if entry.rows_hidden == 1 else 'rows have'} more at the source",
+            _precision_fix(items[entry.column]),
         )
-        for one in precision
-        if one.rows_hidden
+        for entry in precision
+        if entry.rows_hidden
     )
 
 
-def note_settings(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
+def note_settings(columns: ColumnSettings, pair: TablePair) -> tuple[str, ...]:
     """What the config leaves out, maps and allows for, one line each; and what it would leave out that is nowhere."""
     notes = list[str]()
-    there = {one.name for one in scope.described.columns} | {one.name for one in scope.lake_table.columns}
+    there = {column.name for column in pair.described.columns} | {column.name for column in pair.lake_table.columns}
     if absent := sorted(columns.exclude - there):
         notes.append(Note(Stake.PROOF, f"compare.exclude names what neither side has: {', '.join(absent)}"))
-    if left_out := sorted(columns.exclude & there):
+    if keys := sorted(columns.exclude & {*pair.table.key}):
+        notes.append(f"compare.exclude names {', '.join(keys)}, of the key: keys are always compared")
+    if left_out := sorted(columns.exclude & there - {*pair.table.key}):
         notes.append(f"left out on purpose (compare.exclude): {', '.join(left_out)}")
     if columns.rename:
         pairs = ", ".join(f"{source} is {lake} in the lake" for source, lake in columns.rename.items())
@@ -159,11 +163,11 @@ def note_settings(columns: ColumnSettings, scope: Scope) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def note_masks(job: TableJob, scope: Scope) -> tuple[str, ...]:
+def note_masks(job: TableJob, pair: TablePair) -> tuple[str, ...]:
     """Which columns are masked for their names, and which cannot be."""
-    names = {one.column.name: one.column.lake_name for one in scope.agreement.columns}
-    in_paths = (*list_whole_columns(job.lake.partition_by), *scope.lake_table.partition_fields)
-    return note_masking(job.columns.masking, names, list_shown_columns(scope.agreement, in_paths))
+    names = {column.column.name: column.column.lake_name for column in pair.agreement.columns}
+    in_paths = (*list_whole_columns(job.lake.partition_by), *pair.lake_table.partition_fields)
+    return note_masking(job.columns.masking, names, list_shown_columns(pair.agreement, in_paths))
 
 
 def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | None) -> None:
@@ -183,10 +187,10 @@ def refuse_mask(job: TableJob, described: SourceTable, lake_table: LakeTable | N
 
 def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
     """Raises UsageError for a mask on a column of the key."""
-    found = ", ".join(sorted(job.columns.masking.named_among(described.key)))
-    if found:
+    names = ", ".join(sorted(job.columns.masking.named_among(described.key)))
+    if names:
         raise UsageError(
-            f"table {job.name}: mask names {found}, part of the key, which findings and plans show; it cannot be masked",
+            f"table {job.name}: mask names {names}, part of the key, which findings and plans show; it cannot be masked",
             fix=f"remove it from mask, or name other columns under source.key (key: {', '.join(described.key)})",
         )
 
@@ -194,25 +198,25 @@ def refuse_masked_key(job: TableJob, described: SourceTable) -> None:
 def refuse_masked_path(job: TableJob, described: SourceTable, lake: LakeTable) -> None:
     """Raises UsageError for a mask on a column by which the lake itself says that it is partitioned: findings show paths."""
     fields = {name.lower() for name in lake.partition_fields}
-    columns = [one.name for one in described.columns if {one.name.lower(), one.lake_name.lower()} & fields]
-    found = ", ".join(sorted(job.columns.masking.named_among(columns)))
-    if found:
+    columns = [column.name for column in described.columns if {column.name.lower(), column.lake_name.lower()} & fields]
+    names = ", ".join(sorted(job.columns.masking.named_among(columns)))
+    if names:
         raise UsageError(
-            f"table {job.name}: mask names {found}, by which the lake is partitioned; its paths and findings show it",
+            f"table {job.name}: mask names {names}, by which the lake is partitioned; its paths and findings show it",
             fix=f"remove it from mask (the lake's partition columns: {', '.join(lake.partition_fields)})",
         )
 
 
-def note_pending(scope: Scope, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:
+def note_pending(pair: TablePair, watermark: Watermark, checkpoint: Checkpoint | None) -> tuple[str, ...]:
     """Why nothing could be pending by our checkpoint; empty where something could."""
     why = ""
     if checkpoint is None:
         why = "the lake carries no checkpoint of ours"
     elif not watermark.continues(checkpoint):
         why = "the checkpoint was made with other watermark columns"
-    elif checkpoint.source_identity != scope.table.identity:
-        why = f"the checkpoint belongs to {checkpoint.source_identity}, the source is {scope.table.identity}"
-    if scope.lake_table.owned:
+    elif checkpoint.source_identity != pair.table.identity:
+        why = f"the checkpoint belongs to {checkpoint.source_identity}, the source is {pair.table.identity}"
+    if pair.lake_table.owned:
         return (Note(Stake.PROOF, f"{why}: no difference could be called pending"),) if why else ()
     both = "another tool's table: pending is what lies above HoodieStreamer's checkpoint and ours, where there are any"
     return (both, *((f"{why}: no difference could be called pending by it",) if why and checkpoint else ()))

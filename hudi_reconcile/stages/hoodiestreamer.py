@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hudi_reconcile.core.pull.cursor import Mark, rank
+from hudi_reconcile.core.pull.cursor import Mark, build_next_window, rank
 from hudi_reconcile.core.pull.hoodiestreamer import StreamerPosition, read_position, spell_checkpoint
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, SourceTable
 from hudi_reconcile.ports import Lake, Origin
@@ -39,18 +39,24 @@ def find_streamer_checkpoint(
 ) -> CheckpointAt | None:
     """HoodieStreamer's checkpoint as ours, so early that nothing is passed over; None where there is none to go on from."""
     origin = lake.read_origin()
-    found = find_position(watermark, origin)
-    if found is None or origin.instant is None:
+    position = find_position(watermark, origin)
+    if position is None or origin.instant is None:
         return None
     columns = tuple(sorted(column.lake_name for column in table.columns))
     blank = Checkpoint(pulls.strategy, watermark.names, None, None, 0, table.identity, columns=columns)
-    return CheckpointAt(watermark.set_mark(blank, Mark(found.earliest)), origin.instant)
+    return CheckpointAt(watermark.set_mark(blank, Mark(position.earliest)), origin.instant)
 
 
-def find_furthest_mark(watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin) -> Mark | None:
-    """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints."""
-    found = find_position(watermark, origin)
-    marks = [watermark.find_reached_mark(checkpoint), None if found is None else Mark(found.latest)]
+def find_furthest_mark(
+    watermark: Watermark, checkpoint: Checkpoint | None, origin: Origin, *, overlap_micros: int
+) -> Mark | None:
+    """What no later pull brings by itself, be it ours or HoodieStreamer's: the later of the two checkpoints.
+
+    Ours reads again what lies less than the overlap behind its own; HoodieStreamer reads nothing again.
+    """
+    position, reached = find_position(watermark, origin), watermark.find_reached_mark(checkpoint)
+    window = build_next_window(watermark.order, reached, None, overlap_micros=overlap_micros)
+    marks = [None if window.lower is None else window.lower.mark, None if position is None else Mark(position.latest)]
     return max((mark for mark in marks if mark is not None), key=rank, default=None)
 
 

@@ -59,10 +59,14 @@ class LakeSettings:
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """Which rows of the source the table is: those of the predicate `where`, of a query or of a table."""
+    """Which rows of the source the table is: those of the predicate `where`, of a query or of a table.
+
+    `is_decided_by_row`: rows come in and leave by their own changes only, not by a clock or another table that `where` asks.
+    """
 
     where: str | None = None
     is_query: bool = False
+    is_decided_by_row: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

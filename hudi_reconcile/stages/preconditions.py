@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection
 from typing import Literal
 
 from hudi_reconcile.core.errors import LakeError, RefusedError
+from hudi_reconcile.core.lake.ownership import check_dead_writers, judge_adoption, refuse_silent
 from hudi_reconcile.core.notes import Note, Stake
-from hudi_reconcile.core.plan.lake_ownership import check_dead_writers, judge_adoption, refuse_silent
 from hudi_reconcile.core.tables.values import Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import KeyFaults, Lake, Origin
 from hudi_reconcile.stages.job import TableJob
@@ -58,13 +58,13 @@ def refuse_foreign(
 
 
 def _describe_known(table: LakeTable, origin: Origin) -> str:
-    found = []
+    facts = []
     if origin.streamer_checkpoint is not None:
         at = "" if origin.instant is None else f" of commit {origin.instant.completed}"
-        found.append(f"HoodieStreamer's checkpoint is {origin.streamer_checkpoint!r} ({origin.streamer_key}{at})")
+        facts.append(f"HoodieStreamer's checkpoint is {origin.streamer_checkpoint!r} ({origin.streamer_key}{at})")
     if origin.key_generator is not None:
-        found.append(f"keys are made by {origin.key_generator.rsplit('.', 1)[-1]} from {', '.join(table.record_key)}")
-    return "; ".join(found)
+        facts.append(f"keys are made by {origin.key_generator.rsplit('.', 1)[-1]} from {', '.join(table.record_key)}")
+    return "; ".join(facts)
 
 
 def refuse_mismatch(job: TableJob, source: SourceTable, table: LakeTable) -> None:
@@ -99,10 +99,10 @@ def roll_back_dead_writers(job: TableJob, lake: Lake, dead: Collection[str]) -> 
     """
     if not dead:
         return ()
-    found = check_dead_writers(job.name, lake.list_silent_writers(), dead)
-    for requested in found:
+    instants = check_dead_writers(job.name, lake.list_silent_writers(), dead)
+    for requested in instants:
         lake.roll_back(requested)
-    return (f"rolled back, since --dead-writer says that its writer is dead: {', '.join(found)}",)
+    return (f"rolled back, since --dead-writer says that its writer is dead: {', '.join(instants)}",)
 
 
 def refuse_unsafe_writers(job: TableJob, lake: Lake) -> None:
@@ -112,10 +112,10 @@ def refuse_unsafe_writers(job: TableJob, lake: Lake) -> None:
 
 def find_late_writers(lake: Lake, commit: Instant) -> tuple[str, ...]:
     """What to say of a writer without heartbeat that began between our last question and our commit, and is still at it."""
-    found = [one for one in lake.list_silent_writers() if one < commit.requested]
-    if not found:
+    instants = [instant for instant in lake.list_silent_writers() if instant < commit.requested]
+    if not instants:
         return ()
-    names = ", ".join(found)
+    names = ", ".join(instants)
     why = f"a writer without heartbeat ({names}) began just before our commit {commit.requested} and was in flight beside it"
     return (Note(Stake.ROWS, f"{why}: rows of its commit may be lost without an error; sweep when it has ended"),)
 

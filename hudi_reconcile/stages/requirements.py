@@ -28,10 +28,10 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
         ("source", plan.source_identity, table.identity),
         ("key", ", ".join(plan.key), ", ".join(table.key)),
     )
-    for what, planned, found in pairs:
-        if planned != found:
+    for what, planned, value in pairs:
+        if planned != value:
             raise RefusedError(
-                f"table {job.name}: the plan of run {plan.run_id} is for {what} {planned}, the config now means {found}",
+                f"table {job.name}: the plan of run {plan.run_id} is for {what} {planned}, the config now means {value}",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
     refuse_future(plan, now_micros)
@@ -47,29 +47,29 @@ def refuse_stale(job: TableJob, plan: Plan, table: SourceTable, now_micros: int,
 
 def refuse_other_rows(plan: Plan, rows: Mapping[str, int]) -> None:
     """Raises RefusedError where the findings hold other corrections, by action, than were counted, guarded and approved."""
-    found = (rows.get("upsert", 0), rows.get("delete", 0))
-    if found != (plan.upserts, plan.deletes):
+    counts = (rows.get("upsert", 0), rows.get("delete", 0))
+    if counts != (plan.upserts, plan.deletes):
         raise RefusedError(
             f"table {plan.table}: the plan of run {plan.run_id} is of {plan.upserts} upserts and {plan.deletes} deletes,"
-            f" its findings hold {found[0]} and {found[1]}",
+            f" its findings hold {counts[0]} and {counts[1]}",
             fix=f"look: hudi-reconcile audit verify; then: hudi-reconcile sweep -t {plan.table}",
         )
 
 
 def build_lineage_requirements(now: SourceLineage) -> tuple[Requirement, ...]:
     """What an apply needs to find as the sweep found it: filter and history of the source."""
-    found = ((WHERE, now.where), (TIMELINE, now.timeline), (POSITION, now.position))
-    return tuple(Requirement(name, value) for name, value in found if value is not None)
+    pairs = ((WHERE, now.where), (TIMELINE, now.timeline), (POSITION, now.position))
+    return tuple(Requirement(name, value) for name, value in pairs if value is not None)
 
 
 def refuse_changed_standing(job: TableJob, plan: Plan, now: SourceLineage) -> None:
     """Raises RefusedError where the config has another filter than at the sweep, or the server another history."""
     pairs = (("source.where", WHERE, now.where), ("the server's timeline", TIMELINE, now.timeline))
-    for what, name, found in pairs:
+    for what, name, value in pairs:
         planned = plan.find_requirement(name)
-        if None not in (planned, found) and planned != found:
+        if None not in (planned, value) and planned != value:
             raise RefusedError(
-                f"table {job.name}: {what} changed since the plan of run {plan.run_id}: planned {planned}, found {found}",
+                f"table {job.name}: {what} changed since the plan of run {plan.run_id}: planned {planned}, found {value}",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
     _refuse_gone_back(job, plan, now)
@@ -86,11 +86,11 @@ def _refuse_gone_back(job: TableJob, plan: Plan, now: SourceLineage) -> None:
 
 def refuse_changed_schema(job: TableJob, plan: Plan, agreement: Agreement, accept: Collection[str]) -> None:
     """Raises RefusedError where the compared columns or their types are no longer those of the sweep."""
-    planned, found = plan.find_requirement(SCHEMA), write_schema(agreement)
-    if planned in (None, found) or "changed_schema" in accept:
+    planned, schema = plan.find_requirement(SCHEMA), write_schema(agreement)
+    if planned in (None, schema) or "changed_schema" in accept:
         return
-    before, now = (set(text.split("; ")) for text in (planned or "", found))
-    was, became = ("; ".join(sorted(one)) or "nothing" for one in (before - now, now - before))
+    before, now = (set(text.split("; ")) for text in (planned or "", schema))
+    was, became = ("; ".join(sorted(columns)) or "nothing" for columns in (before - now, now - before))
     raise RefusedError(
         f"table {job.name}: the schema changed since the plan of run {plan.run_id}: planned {was}, found {became}",
         fix=f"sweep again: hudi-reconcile sweep -t {job.name}; or apply with --accept changed_schema",

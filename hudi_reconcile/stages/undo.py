@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnknownRunError
+from hudi_reconcile.core.lake.ownership import refuse_silent
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import WRITTEN, format_counts
-from hudi_reconcile.core.plan.lake_ownership import refuse_silent
 from hudi_reconcile.core.pull.source_lineage import restore_lineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, SideState
@@ -71,23 +71,23 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         refuse_silent(job.name, edges.lake.list_writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
         _note_merged(work, find_merging(edges.lake, commits))
-        for one in commits:
-            if one.undone is not None:
-                _add_earlier_undo(work, one, one.undone)
-        left = [one for one in commits if one.undone is None]
-        return _take_all_back(work, left) or _result(work, again=not left)
+        for commit in commits:
+            if commit.undone is not None:
+                _add_earlier_undo(work, commit, commit.undone)
+        remaining_commits = [commit for commit in commits if commit.undone is None]
+        return _take_all_back(work, remaining_commits) or _result(work, again=not remaining_commits)
 
 
 def _take_all_back(work: _Undo, commits: Sequence[PlanCommits]) -> TableResult | None:
     """None once all is done; the result of an undo that an error ended after a commit of it had landed."""
     try:
-        for one in commits:
-            _take_back(work, one)
+        for commit in commits:
+            _take_back(work, commit)
     except ReconcileError as error:
         if not work.rows["applied"]:
             raise
         return replace(_broken_off(work), error=Failure(error.type, error.message, error.fix))
-    except STOPS as stop:
+    except (Exception, *STOPS) as stop:
         if not work.rows["applied"]:
             raise
         raise LandedError(_broken_off(work), stop) from stop
@@ -105,7 +105,7 @@ def _nothing(job: TableJob, run: str, *, known: bool) -> RefusedError | UnknownR
 
 def _note_merged(work: _Undo, merged: Collection[Instant]) -> None:
     if merged:
-        names = ", ".join(one.completed for one in merged)
+        names = ", ".join(instant.completed for instant in merged)
         work.notes.append(f"doubled keys that the plan made one stay one: commit {names} is not taken back")
         work.others = _OWN
 
@@ -127,11 +127,11 @@ def _add_earlier_undo(work: _Undo, commit: PlanCommits, undone: Instant) -> None
 def _count_still_there(work: _Undo, commit: PlanCommits) -> int:
     """How many rows are as the apply left them; 0 where the lake's history cannot tell, and the counts alone are believed."""
     try:
-        found = work.edges.lake.prepare_undo(commit.instant, work.table, 0)
+        reversal = work.edges.lake.prepare_undo(commit.instant, work.table, 0)
     except RefusedError:
         work.notes.append("the rows from before may be cleaned by now: not looked at again")
         return 0
-    return sum(rows for (_, status), rows in found.counts.items() if status == "ready")
+    return sum(rows for (_, status), rows in reversal.counts.items() if status == "ready")
 
 
 def _take_back(work: _Undo, commit: PlanCommits) -> None:
@@ -140,8 +140,8 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
     if at is None:
         raise RefusedError(f"table {work.job.name}: the lake carries no checkpoint", fix="hudi-reconcile doctor")
     read_seq = max(work.edges.source.read_moment().clock_micros, at.checkpoint.read_seq + 1)
-    found = lake.prepare_undo(commit.instant, work.table, read_seq)
-    rows = _count_taken_back(found)
+    reversal = lake.prepare_undo(commit.instant, work.table, read_seq)
+    rows = _count_taken_back(reversal)
     labels = {**work.job.labels("undo"), UNDO_LABEL: work.run, UNDID: commit.instant.requested}
     labels[COUNTS] = format_counts(rows)
     # What a word of --accept took over is given back too: the word is asked for again.
@@ -154,7 +154,7 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
         return
     try:
         with work.edges.whole_commit():
-            instant = lake.correct(found.batch, work.table, carried, labels)
+            instant = lake.correct(reversal.batch, work.table, carried, labels)
             work.instants.append(instant.completed)
             work.plans.append(commit.plan_id)
             work.rows["applied"] += written
@@ -165,7 +165,7 @@ def _take_back(work: _Undo, commit: PlanCommits) -> None:
         work.rows.update(superseded=written, raced=written)
         return
     # A delete either is in the commit or the commit is not; an upsert may be dropped by the merge.
-    failed = found.counts.get(("upsert", "ready"), 0) - lake.count_shown(found.batch.upserts, work.table)
+    failed = reversal.counts.get(("upsert", "ready"), 0) - lake.count_shown(reversal.batch.upserts, work.table)
     work.rows.update(applied=-failed, failed=failed)
 
 
@@ -180,9 +180,9 @@ def _give_word_back(work: _Undo, now: Checkpoint, carried: Checkpoint) -> None:
     )
 
 
-def _count_taken_back(found: TakenBack) -> Counter[str]:
+def _count_taken_back(reversal: TakenBack) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for (action, status), rows in found.counts.items():
+    for (action, status), rows in reversal.counts.items():
         counted[_UPSERTS if action == "upsert" else _DELETES] += rows
         counted[WRITTEN if status == "ready" else "superseded"] += rows
     return counted
@@ -191,16 +191,16 @@ def _count_taken_back(found: TakenBack) -> Counter[str]:
 def _result(work: _Undo, *, again: bool) -> TableResult:
     lake, rows = work.edges.lake, work.rows
     pin, checkpoint = pin_lake(lake)
-    left = bool(rows["superseded"] or rows["failed"]) or (again and not rows["applied_before"])
-    told = (*((work.others,) if rows["superseded"] > rows["raced"] else ()), *((_FAILED,) if rows["failed"] else ()))
+    is_incomplete = bool(rows["superseded"] or rows["failed"]) or (again and not rows["applied_before"])
+    notes = (*((work.others,) if rows["superseded"] > rows["raced"] else ()), *((_FAILED,) if rows["failed"] else ()))
     return TableResult(
         name=work.job.name,
-        outcome=Outcome.INCOMPLETE if left else Outcome.CORRECTED,
+        outcome=Outcome.INCOMPLETE if is_incomplete else Outcome.CORRECTED,
         lake=SideState(lake.count_rows(pin), pin.instant.completed),
         checkpoint=None if checkpoint is None else checkpoint.checkpoint.text,
         corrections=_corrections(work),
         already_applied=again,
-        notes=(_AGAIN, *work.notes, *told),
+        notes=(_AGAIN, *work.notes, *notes),
         provenance=_plans(work),
     )
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hudi_reconcile.core.errors import SourceError, UsageError
-from hudi_reconcile.core.pull.cursor import Mark, Number, Order, Value, cut_bound, watermark_text
+from hudi_reconcile.core.pull.cursor import DAY_MICROS, Mark, Number, Order, Value, cut_bound, watermark_text
+from hudi_reconcile.core.pull.zone_offset import find_least_offset
 from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, WATERMARK_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, Moment, SourceTable, is_behind, is_older
 from hudi_reconcile.stages.job import TableJob
-
-_DAY_MICROS = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Watermark:
             return moment.version_bound
         if not self.has_clock:
             return None
-        offset = offset_at(moment.bound_micros)
+        offset = find_least_offset(moment.bound_micros, offset_at)
         return min(
             cut_bound(c.kind, moment.bound_micros, zone_offset_micros=offset, precision=c.precision)
             for c in self.columns
@@ -93,7 +92,7 @@ class Watermark:
     def horizon(self, moment: Moment, offset_at: Callable[[int], int]) -> int | None:
         """A day after now: nothing above it can be waited for. None without a clock."""
         now = self.convert_clock(moment, offset_at)
-        return None if now is None else now + _DAY_MICROS
+        return None if now is None else now + DAY_MICROS
 
     def text(self, mark: Mark | None) -> str | None:
         """A mark for people: ISO text, number or text; the id after a comma. None where there is none."""
@@ -146,10 +145,10 @@ def choose_watermark(job: TableJob, table: SourceTable) -> Watermark:
     for column in columns:
         if column.kind not in WATERMARK_KINDS and not (column.kind is Kind.TEXT and job.pull.is_text_watermark):
             _refuse(job, column)
-    found = Watermark(columns, None if job.pull.incrementing is None else table.column(job.pull.incrementing))
-    if found.id_column is not None and found.id_column.kind not in INCREMENTING_KINDS:
+    watermark = Watermark(columns, None if job.pull.incrementing is None else table.column(job.pull.incrementing))
+    if watermark.id_column is not None and watermark.id_column.kind not in INCREMENTING_KINDS:
         raise UsageError(
-            f"table {job.name}: incrementing column {found.id_column.name} is {found.id_column.declared}; "
+            f"table {job.name}: incrementing column {watermark.id_column.name} is {watermark.id_column.declared}; "
             "an integer or a decimal with declared digits can be one",
             fix=f"choose another tables[{job.name}].pull.incrementing, or strategy: timestamp",
         )
@@ -159,12 +158,12 @@ def choose_watermark(job: TableJob, table: SourceTable) -> Watermark:
             "times and numbers, or numbers of different digits",
             fix="name watermark columns of one kind",
         )
-    if job.pull.overlap_micros and found.moving and not found.has_clock:
+    if job.pull.overlap_micros and watermark.moving and not watermark.has_clock:
         raise UsageError(
-            f"table {job.name}: pull.overlap is a time, and {', '.join(found.order.columns)} holds none",
+            f"table {job.name}: pull.overlap is a time, and {', '.join(watermark.order.columns)} holds none",
             fix=f"remove tables[{job.name}].pull.overlap",
         )
-    return found
+    return watermark
 
 
 def _refuse(job: TableJob, column: Column) -> None:

@@ -140,6 +140,17 @@ class ComparerContract:
         rows, count = port.stage_rows(both.source)
         assert (ground.ids(rows, "c0"), count) == ([row[0] for row in SOURCE], len(SOURCE))
 
+    def test_key_of_which_the_source_has_two_rows_differs_even_where_the_lake_has_one_of_them(
+        self, ground: ComparerGround
+    ) -> None:
+        port, both = ground.port, look(ground, ((1, 1, 1), (1, 2, 1), (2, 2, 2)), ((1, 2, 1, "a"), (2, 2, 2, "b")))
+
+        candidates = port.find_candidates(both, ALL)
+        found = port.judge_candidates(candidates, both, ALL, None, whole_lake=unread_lake)
+
+        assert set(ground.told(candidates, "segment")) == {1}
+        assert port.count(found, "segment", "kind") == {"0 updated_without_watermark": 1}
+
     def test_candidates_are_placed_with_what_they_add_to_the_gap_of_their_segment(self, ground: ComparerGround) -> None:
         both = look(ground, SOURCE, LAKE)
         found, finer = ground.port.find_candidates(both, ALL), refine(CUT)
@@ -257,6 +268,18 @@ class ComparerContract:
         assert ground.told(left, "reason") == reasons
         some = port.read_back(rechecked, written, ALL, written=("doubled",))
         assert ground.told(some, "status") == {**statuses, 8: "failed"}
+
+    def test_recheck_supersedes_a_row_that_changed_under_the_version_it_was_compared_in(
+        self, ground: ComparerGround
+    ) -> None:
+        # A part of a row that comes late into a merge_on_read table changes what is shown, and the row keeps its version.
+        lake = changed(BESIDE, (7, 70, 7, "g"), (14, 140, 14, "n"))
+
+        rechecked = ground.port.recheck(plan_of(ground), look(ground, DRIFTED, lake), ALL)
+
+        assert {key: status for key, status in ground.told(rechecked, "status").items() if status != "ready"} == {
+            7: "superseded", 8: "doubled", 14: "superseded",
+        }  # fmt: skip
 
     def test_rows_outside_of_the_partitions_are_no_drift_and_a_key_that_moved_into_them_is(
         self, ground: ComparerGround

@@ -167,6 +167,7 @@ class LakeContract:
         assert port.find_labels("plan") == ()
         origin = port.read_origin()
         assert (origin.streamer_checkpoint, origin.instant) == ("orders,0:7", pinned(ground).instant)
+        assert port.read_origin(third).streamer_checkpoint is None, "not of what completed later"
         assert shown(ground, pin) == [(1, 10), (2, None), (3, 30)]
 
     def test_correction_is_refused_where_a_planned_key_changed_and_else_one_commit_that_can_be_taken_back(

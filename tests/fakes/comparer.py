@@ -169,8 +169,8 @@ class FakeComparer:
         hidden = [sum(row[name] is not None and row[name] % 10 != 0 for row in rows_of(source)) for name in names]
         return {item.column.name: rows for item, rows in zip(self.agreement.cut, hidden, strict=True)}
 
-    def count(self, frame: Frame, column: str) -> dict[str, int]:
-        return dict(Counter(str(row[column]).lower() for row in rows_of(frame)))
+    def count(self, frame: Frame, *columns: str) -> dict[str, int]:
+        return dict(Counter(" ".join(str(row[name]).lower() for name in columns) for row in rows_of(frame)))
 
     def save(self, findings: Frame, path: str, rows: int) -> None:
         assert rows == len(rows_of(findings))
@@ -212,7 +212,8 @@ class FakeComparer:
             status = "doubled" if len(fact["seqnos"]) > 1 else "ready"
             if row["source"] != fact["source"] or fact["source_rows"] > 1:
                 status = "moved"
-            if row["seqnos"] != fact["seqnos"]:
+            is_other_row = len(row["seqnos"]) == 1 and self._lake_image(row) != self._lake_image(fact)
+            if row["seqnos"] != fact["seqnos"] or is_other_row:
                 status = "superseded"
             planned = (row["source"], row["seqnos"])
             found.append({**fact, "action": row["action"], "status": status, "planned": planned, "rules": []})
@@ -366,7 +367,7 @@ class FakeComparer:
             "seqnos": sorted(row[SEQNO] for _, _, row in lake),
             "lake_micros": shown[1],
             "lake_row": shown[2],
-            "equal": len(lake) == 1 and shown[0] == ours[0],
+            "equal": len(source) == len(lake) == 1 and shown[0] == ours[0],
             "rows_more": sum(sign for sign, _ in told),
             "gap": sum(sign * one for sign, one in told),
         }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
-from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.tables import kinds
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.partitions import (
@@ -87,6 +87,7 @@ class FakeLake:
     cannot_replace: str = ""
     savepoints: list[str] = field(default_factory=list)
     made_by: Origin = field(default_factory=Origin)
+    made_before: Origin = field(default_factory=Origin)  # as of instants before that of `made_by`
     partition_fields: tuple[str, ...] = ()
     misplaced: set[int] = field(default_factory=set)  # rows that lie where their columns do not tell
     cleaned: bool = False  # snapshots from before the newest commits are gone
@@ -218,8 +219,12 @@ class FakeLake:
         self._writes("lake.mark")
         return self.plant(self.now, checkpoint, **labels)
 
-    def read_origin(self) -> Origin:
-        return self.made_by
+    def read_origin(self, upto: Instant | None = None) -> Origin:
+        self.journal.reached("lake.read_origin")
+        later = (
+            upto is not None and self.made_by.instant is not None and self.made_by.instant.completed > upto.completed
+        )
+        return self.made_before if later else self.made_by
 
     def hand_back(self, table: LakeTable, key: str, value: str) -> Instant:
         self._writes("lake.hand_back")

@@ -283,11 +283,24 @@ def test_log_whose_end_was_cut_off_is_told_by_the_lake(story: Story) -> None:
         log.write_bytes(whole)
     assert verified["exit_code"] == 1
     assert [one for one in verified["flaws"] if one["what"].startswith("table orders, commit ")]
-    assert story.json("audit", "verify", "--lake")["flaws"] == []
+    intact = story.json("audit", "verify", "--lake")
+    assert (intact["flaws"], intact["lake_commits"]) == ([], len(found["commits"]))
 
     assert found["exit_code"] == 1
     assert "cut off or rewritten" in str(found["commits"][0]["flaws"])
     assert found["commits"][-1]["flaws"] == []
+
+
+def test_lake_that_is_not_where_the_config_says_is_no_proof_of_the_log(story: Story) -> None:
+    lake = story.folder / "lake" / "orders"
+    away = lake.rename(story.folder / "away")
+    try:
+        found = story.json("audit", "verify", "--lake")
+    finally:
+        away.rename(lake)
+
+    assert (found["exit_code"], found["lake_commits"]) == (1, 0)
+    assert "there is no lake table at" in found["flaws"][-1]["what"]
 
 
 def everything_of(story: Story) -> dict[str, str]:

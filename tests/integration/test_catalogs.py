@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 from ruamel.yaml import YAML
 
-from hudi_reconcile.core.catalog_sync import choose_sync
+from hudi_reconcile.core.lake.catalog_sync import choose_sync
 from hudi_reconcile.lake.catalog import sync_catalog
 from tests.integration.project import Project, in_lake, in_source
 from tests.support.docs import ROOT, blocks

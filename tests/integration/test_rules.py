@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from hudi_reconcile.core.rules.rules import ValueRange
+from hudi_reconcile.rules.predicates import select_broken
 from tests.integration.project import Project, in_lake
 from tests.support.postgres import Database
 
@@ -211,3 +213,29 @@ def test_corrections_that_break_a_rule_are_held_back_and_listed(
     shown = dict(in_lake(spark, project, "order_id", "weight"))
     assert (shown[20], shown[21], 39 in shown) == (20.0, 21.5, False)
     assert verdicts(held.table["rules"]) == {"cheap": ("pass", 0), "named": ("fail", 1)}
+
+
+TEXTS = [None, "0", "1", "1.000000000000000000", "1.0000000000000000004", "0.9999999999999999996", "100000000000000000001",
+         "-100000000000000000001", "NaN", "Infinity", "-Infinity", "no number"]  # fmt: skip
+DOUBLES = [None, 0.0, 1.0, float("nan"), float("inf"), float("-inf")]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "ends", "outside"),
+    [
+        (TEXTS, "string", (None, 1), {4, 5, 6, 8, 9, 11}),
+        (TEXTS, "string", (1, None), {1, 4, 5, 7, 8, 10, 11}),
+        (TEXTS, "string", (None, Decimal(99999999999999999999)), {6, 8, 9, 11}),
+        (DOUBLES, "double", (0, None), {3, 5}),
+        (DOUBLES, "double", (None, 1), {3, 4}),
+    ],
+)
+def test_range_leaves_out_what_is_no_number_and_what_it_cannot_compare_to_the_last_digit(
+    spark: SparkSession, values: list[Any], kind: str, ends: tuple[Any, Any], outside: set[int]
+) -> None:
+    rows = spark.createDataFrame(list(enumerate(values)), f"n int, v {kind}")
+
+    broken = select_broken(rows, ValueRange("v", *ends))
+
+    assert broken is not None
+    assert {row["n"] for row in broken.collect()} == outside

@@ -116,14 +116,16 @@ def test_pull_beside_a_writer_with_default_settings_in_flight_is_refused_and_doe
 
     pulled, nightly = beside.project.json("pull"), beside.project.json("run")
 
-    for ran in (pulled, nightly):
+    # A nightly run compares what the lake has, and says why nothing was pulled.
+    for ran, is_whole, findings in ((pulled, False, 0), (nightly, True, PLANNED)):
         assert (ran.code, ran.document["outcome"], ran.table["outcome"]) == (5, "refused", "refused"), ran
-        assert (ran.table["error"]["type"], ran.table["whole"]) == ("RefusedError", False)
+        assert (ran.table["error"]["type"], ran.table["whole"]) == ("RefusedError", is_whole)
+        assert sum(rows for kind, rows in ran.drift.items() if kind != "pending") == findings
         assert theirs[0] in ran.table["error"]["message"]
         assert beside.in_flight() == theirs
 
     page = (beside.project.folder / "reports" / nightly.document["run_id"] / "report.html").read_text()
-    assert "The table, from where it failed" in page, "the nightly run does not say that it compared nothing"
+    assert theirs[0] in page, "the report of the nightly run does not say why nothing was pulled"
     gate.open()
     assert beside.second.ended(answer) == "committed"
     beside.shows(ours=False)

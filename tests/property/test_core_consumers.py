@@ -14,11 +14,16 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.changes.consumers import (
     ConsumerPosition,
     Progress,
+    TargetMark,
     advance_position,
+    begin_delivery,
+    check_delivery,
+    check_mark,
     check_name,
     check_place,
     count_chunks_out,
     cut_chunks,
+    end_delivery,
     format_position,
     list_deliveries,
     measure_lag,
@@ -237,3 +242,104 @@ def test_progress_counts_for_the_same_range_with_the_same_rows_alone() -> None:
     assert parse_position(earlier, "c", "p") == ConsumerPosition("c", "upsert")
     with pytest.raises(LakeError):
         parse_position(format_position(position).replace('"chunks": 3', '"chunks": "x"'), "c", "p")
+
+
+MARK = TargetMark(
+    table="5/16390",
+    transaction=800,
+    columns={"id": 1, "v": 2},
+    left_out=("note", "more", "gone"),
+    server="71",
+    timeline=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"server": "72"}, "it is on another server"),
+        ({"table": "5/16399"}, "it was made anew"),
+        ({"timeline": 2}, "its server was restored, or failed over to a replica"),
+        ({"transaction": 799}, "its server was restored to an earlier state"),
+        (
+            {"columns": {"id": 1, "v": 2, "new": 3, "note": 4, "more": 5}, "left_out": ()},
+            "it has new columns: note, more",
+        ),
+        ({"columns": {"id": 1, "v": 3}}, "it has new columns: v"),
+    ],
+)
+@pytest.mark.parametrize("pending", [None, stamp(6)])
+def test_table_that_may_lack_what_was_delivered_is_refused_until_its_consumer_is_moved(
+    change: dict[str, Any], why: str, pending: str | None
+) -> None:
+    begun = ConsumerPosition("c", "min-delta", stamp(2), sink="h:5432/d table a")
+    kept = parse_position(format_position(replace(end_delivery(begun, stamp(4), MARK), pending=pending)), "c", "p")
+    mark = replace(MARK, **change)
+
+    with pytest.raises(UsageError, match=f"table a in step, and {why}") as refused:
+        check_mark(kept, mark, None)
+
+    assert f"--from {stamp(4)} where nothing is missing" in refused.value.fix
+    moved = parse_position(format_position(move_position(kept, stamp(4), completed(8), None)), "c", "p")
+    check_mark(moved, mark, None)
+    assert list_deliveries(moved, stamp(8), completed(8)) == list_deliveries(kept, stamp(8), completed(8))
+    check_mark(end_delivery(moved, stamp(8), mark), mark, None)
+
+
+def test_table_that_lost_its_rows_is_filled_from_the_lake_where_its_history_is_cut() -> None:
+    kept = end_delivery(ConsumerPosition("c", "min-delta", sink="t"), stamp(4), MARK)
+
+    with pytest.raises(UsageError) as refused:
+        check_mark(kept, replace(MARK, table="5/1"), Cut(stamp(3), "older commits are archived"))
+
+    assert f"fill it from the lake as of an instant from {stamp(3)} on" in refused.value.fix
+
+
+def test_server_that_tells_less_or_has_come_further_is_the_same() -> None:
+    kept = end_delivery(ConsumerPosition("c", "min-delta"), stamp(4), MARK)
+
+    for change in (
+        {},
+        {"transaction": 900},
+        {"columns": {"id": 1, "new in both": 7}, "left_out": ()},
+        {"server": "", "timeline": 0},
+    ):
+        check_mark(kept, replace(MARK, **change), None)
+
+
+@given(writes=commits, seed=st.integers(0, 2**32))
+def test_table_that_was_restored_ends_with_the_lake_from_whatever_commit_it_stands_at(
+    writes: list[dict[int, int | None]], seed: int
+) -> None:
+    history, random, newest = history_of(writes), Random(seed), len(writes)  # noqa: S311 - examples
+    reached = random.randint(0, newest)
+    told = random.randint(0, reached)
+    table = {**history.states[random.randint(told, reached)]}
+    position = end_delivery(ConsumerPosition("c", "min-delta", sink="t"), stamp(reached), MARK)
+    if random.random() < 0.5:
+        position = begin_delivery(position, stamp(newest))  # in one transaction: it is in the table, or not at all
+        table = {**history.states[random.choice([random.randint(told, reached), newest])]}
+
+    position = move_position(position, stamp(told), completed(newest), None)
+    while number(position.instant) < newest or position.pending:
+        for _, upto in list_deliveries(position, stamp(newest), completed(newest)):
+            position = parse_position(format_position(begin_delivery(position, upto)), "c", "p")
+            table = apply_changes(table, answer("min-delta", history.between(number(position.instant), number(upto))))
+            if random.random() < 0.3:
+                break  # killed: the position is as it was stored, the table has the delivery
+            position = end_delivery(position, upto, MARK)
+
+    assert bare(table) == bare(history.states[-1])
+
+
+def test_consumer_keeps_one_table_in_step() -> None:
+    first = check_delivery(ConsumerPosition("c", "upsert", "20260101000000000"), "upsert", "h:5432/d table a")
+    kept = parse_position(format_position(first), "c", "p")
+
+    assert kept.sink == "h:5432/d table a"
+    assert check_delivery(kept, "upsert", "h:5432/d table a") == check_delivery(kept, "upsert", None) == kept
+    with pytest.raises(UsageError, match="delivers to h:5432/d table a, not to x") as refused:
+        check_delivery(kept, "upsert", "x")
+    assert "--from 20260101000000000" in refused.value.fix
+    with pytest.raises(UsageError, match="is fed with upsert, not min-delta"):
+        check_delivery(kept, "min-delta", "h:5432/d table a")

@@ -32,7 +32,7 @@ MUTANTS = {
     "source before lake at confirm": Mutant(
         two_looks.look_twice,
         (
-            ("later, checkpoint", "early = sides.source_rows(first.look.next_segments); later, checkpoint"),
+            ("later, checkpoint =", "early = sides.source_rows(first.look.next_segments); later, checkpoint ="),
             ("Look(sides.source_rows(part), kept)", "Look(early, kept)"),
         ),
         test_sweep.test_lake_is_pinned_before_the_source_is_read_at_both_looks,
@@ -57,14 +57,14 @@ MUTANTS = {
         apply.apply,
         (
             ("refuse_stale(", "str("),
-            (", plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))", ")"),
+            (", plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if rest.done else set()))", ")"),
         ),
         test_apply.test_plan_older_than_a_day_is_refused,
     ),
     "delete after an incomplete read": Mutant(
         sweep.sweep,
-        ((" and not found.missed_rows", ""),),
-        test_sweep.test_read_that_lost_rows_is_unverified_and_plans_nothing,
+        ((" and not looks.missed_rows", ""),),
+        test_sweep.test_read_that_lost_a_late_row_plans_nothing_of_what_else_drifted,
     ),
     "the deletes' keys are not asked for": Mutant(
         apply._recheck_plan,
@@ -76,6 +76,34 @@ MUTANTS = {
         (("changed and is_still(sides, since)", "False"),),
         test_sweep.test_row_that_differed_and_that_the_second_read_of_the_same_state_lacked_is_unverified_and_not_clean,
     ),
+    "segment that differs while no row of it does is clean": Mutant(
+        two_looks._misread,
+        (("+ silent_rows", ""),),
+        test_short_reads.test_late_row_that_only_the_digests_saw_is_not_clean,
+    ),
+    "rows that went long ago stand for rows that were lost": Mutant(
+        short_reads.suspect_loss,
+        (
+            ("gone if known.gone_rows is None else max(0, gone - known.gone_rows)", "gone"),
+            ("is_excused=missing > lost and", "is_excused=False and"),
+        ),
+        lambda: test_short_reads.test_row_that_went_long_ago_does_not_stand_for_one_that_every_read_lost(1),
+    ),
+    "what a budget lacks is not counted where moments have no names": Mutant(
+        short_reads.weigh_counts,
+        (("missing = missing if by_batch is None", "missing = 0 if by_batch is None"), ("else min(missing", "else min(0")),
+        test_short_reads.test_late_row_that_the_reads_of_a_budget_lost_is_not_clean_where_moments_have_no_names,
+    ),
+    "what a budget lacks is no loss where nobody counts by segment": Mutant(
+        short_reads.weigh_counts,
+        (("missing if missing > 0 and busy is None else None", "None"),),
+        test_short_reads.test_late_row_that_the_reads_of_a_budget_lost_is_not_clean_where_nobody_counts_by_segment,
+    ),
+    "rows that came after a budget's last batch are a loss": Mutant(
+        short_reads.weigh_counts,
+        (("min(missing, by_batch - count_read(digests))", "missing"),),
+        test_short_reads.test_rows_that_come_while_a_budget_is_spent_are_no_loss_where_nobody_counts_by_segment,
+    ),
     "segments that came short are not read again": Mutant(
         short_reads.doubt_digests,
         (("read if counted is None else", "read or"),),
@@ -83,7 +111,7 @@ MUTANTS = {
     ),
     "rows that both reads lacked are no loss": Mutant(
         short_reads.suspect_loss,
-        (("return lost or None", "return None"),),
+        (("return Loss(lost, gone, is_excused=missing > lost and known.gone_rows is None)", "return Loss()"),),
         lambda: test_short_reads.test_row_that_every_read_lost_while_others_came_is_not_clean(test_short_reads.make(), 4),
     ),
     "row that every read lost is deleted": Mutant(
@@ -98,7 +126,7 @@ MUTANTS = {
     ),
     "plan applied twice": Mutant(
         recovery.find_done_parts,
-        (("if one.last", "if False"),),
+        (("if commit.last", "if False"),),
         test_apply.test_second_apply_writes_nothing_and_says_already_applied,
     ),
     "counts of the commits not read": Mutant(
@@ -113,7 +141,7 @@ MUTANTS = {
     ),
     "undone plan applied again": Mutant(
         recovery.refuse_undone,
-        (("one.undone is not None", "False"),),
+        (("commit.undone is not None", "False"),),
         test_apply_again.test_plan_that_was_undone_is_refused,
     ),
     "word kept though rows were not written": Mutant(

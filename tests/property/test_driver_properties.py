@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.errors import fold, overlay_options
-from hudi_reconcile.core.plan.lake_ownership import _RESERVED, list_option_problems, override_options, select_reserved
+from hudi_reconcile.core.lake.ownership import _RESERVED, list_option_problems, override_options, select_reserved
 from hudi_reconcile.core.source.jdbc import read_product
 from hudi_reconcile.databases.control import pgjdbc_url
 from hudi_reconcile.databases.mysql.session import jdbc_target

@@ -86,7 +86,7 @@ def test_table_of_any_columns_is_described_or_refused_by_name(
     found: list[tuple[str, str, Kind]], key: str, index: int
 ) -> None:
     columns = tuple(Column(name, kind, declared) for name, declared, kind in found)
-    keys = [UniqueKey((columns[index % len(columns)].name if columns else key,), is_primary=True, not_null=True)]
+    keys = [UniqueKey((columns[index % len(columns)].name if columns else key,), is_primary=True, is_proof=True)]
 
     def describe() -> SourceTable:
         return describe_table(TableRequest("t", key), columns, keys, name="t", identity="i", rows_estimate=1).table

@@ -90,7 +90,7 @@ def test_key_is_unique_by_the_catalog_and_watermark_is_a_time_that_every_pull_ca
 
     by_name = {one.column.name: one.column for one in table.columns}
     if not found.hindrance:
-        assert any(one.is_primary or one.not_null for one in table.keys if one.names == found.key.values)
+        assert any(one.is_primary or one.is_proof for one in table.keys if one.names == found.key.values)
         assert {by_name[name].kind for name in found.key.values}.isdisjoint({Kind.REAL, Kind.DOUBLE, Kind.OTHER})
     assert len({by_name[name].kind for name in found.watermark.values}) <= 1
     assert {by_name[name].kind for name in found.watermark.values} <= {Kind.TIMESTAMP, Kind.TIMESTAMPTZ}

@@ -46,6 +46,8 @@ tables:
 class Trail:
     """The modules that a call path enters until rows are compared, and the records that it carries up to its end.
 
+    `way` are the modules that are on the stack when rows are compared: those that somebody reads who walks from the command.
+
     A module is named by its file. Calls made by a fake are not part of the path.
     """
 
@@ -55,6 +57,7 @@ class Trail:
     crossings: list[tuple[str, str]] = field(default_factory=list, init=False)
     entered: set[str] = field(default_factory=set, init=False)
     records: set[type] = field(default_factory=set, init=False)
+    way: list[str] = field(default_factory=list, init=False)
     has_compared: bool = field(default=False, init=False)
 
     @contextlib.contextmanager
@@ -71,7 +74,10 @@ class Trail:
             return
         file = frame.f_code.co_filename
         if self.is_fake(file):
-            self.has_compared = self.has_compared or any(map(self.has_both_sides, _arguments(frame)))
+            if not self.has_compared and any(map(self.has_both_sides, _arguments(frame))):
+                self.has_compared = True
+                files = [code.co_filename for code in _callers(frame) if self.is_product(code.co_filename)]
+                self.way = list(dict.fromkeys(reversed(files)))
         elif self.is_product(file) or frame.f_code.co_name == "__init__":  # that of a record belongs to no file
             self.records.update(type(one) for one in _arguments(frame) if dataclasses.is_dataclass(one))
         if self.is_product(file) and not self.has_compared:
@@ -240,7 +246,7 @@ def list_figures(trails: dict[str, Trail]) -> list[tuple[str, Any, list[str]]]:
             )
         steps = [f"{_short(start)} -> {_short(end)}" for start, end in dict.fromkeys(trail.crossings)]
         value = {"hops": len(steps), "calls": len(trail.crossings), "entered": len(trail.entered)}
-        figures.append((name, value, steps))
+        figures.append((name, {**value, "way": len(trail.way)}, [*steps, f"way: {', '.join(map(_short, trail.way))}"]))
     carried = sorted(one.__qualname__ for one in trails["apply_from_stage"].records if is_carried(one))
     return [*figures, ("records_of_apply", len(carried), carried)]
 

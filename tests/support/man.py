@@ -31,7 +31,7 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    context = click.Context(group, info_name=TOOL)
+    context = click.Context(group, info_name=TOOL, **group.context_settings)
     yield f'.TH "HUDI\\-RECONCILE" "1" "" "hudi\\-reconcile {_text(__version__)}" "User Commands"'
     yield ".ad l"
     yield from (
@@ -44,7 +44,7 @@ def _lines() -> Iterator[str]:
     for title, entries in FAMILIES:
         yield f'.SH "{title.upper()} COMMANDS"'
         for entry in entries:
-            yield from _command(entry.load(), click.Context(group, info_name=TOOL), entry.name)
+            yield from _command(entry.load(), context, entry.name)
     yield ".SH EXIT STATUS"
     by_code: dict[int, list[str]] = {}
     for outcome in Outcome:

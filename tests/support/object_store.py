@@ -20,7 +20,7 @@ import boto3
 import pyspark
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.plan.lake_locks import PROVIDER, ZOOKEEPER_LOCK
+from hudi_reconcile.core.lake.locks import PROVIDER, ZOOKEEPER_LOCK
 from hudi_reconcile.demo.postgres import free_port
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from hudi_reconcile.spark.jars import ResolverSettings, cache_folder, fetch, read_lock

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,14 +60,38 @@ def maria(maria_server: MariaServer) -> Iterator[MariaDatabase]:
 
 
 @pytest.fixture(scope="session")
-def spark_session() -> Iterator[Session]:
-    """Our own session, small, with every driver, and what it stands on; one for all tests of a process."""
-    request = SessionRequest(master="local[2]", conf=_CONF, jars=JarRequest(engine="mysql"), short=True)
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Our own session, small, with every driver, and what it stands on; one for all tests of a process.
+
+    It is not `short`, for it works for half an hour or more. But Java's second compiler took a third of the CPU, and gained
+    as much, so it is kept to what runs four times as often as it would ask for.
+    """
+    folder = hide_defaults(tmp_path_factory.mktemp("hadoop"))
+    late = (
+        "InvocationThreshold=20000",
+        "MinInvocationThreshold=2400",
+        "CompileThreshold=60000",
+        "BackEdgeThreshold=160000",
+    )
+    java = " ".join(f"-XX:Tier4{limit}" for limit in late)
+    conf = {**_CONF, "spark.driver.extraClassPath": str(folder), "spark.driver.extraJavaOptions": java}
+    request = SessionRequest(master="local[2]", conf=conf, jars=JarRequest(engine="mysql"))
     with ExitStack() as stack:
         with alone("jars"), pytest.MonkeyPatch.context() as patch:  # a first start fetches them
             patch.setenv("TZ", ZONE)
             session = stack.enter_context(open_session(request))
         yield session
+
+
+def hide_defaults(folder: Path) -> Path:
+    """A folder that, first on a class path, takes from Hadoop the 627 defaults of services that no test has.
+
+    Hudi sends all of Hadoop's settings with each of its stages, and reads them from XML for each file: an eighth of the CPU
+    of a test's Java. Commands in processes of their own have them all.
+    """
+    for service in ("yarn", "mapred"):
+        (folder / f"{service}-default.xml").write_text("<configuration/>\n")
+    return folder
 
 
 @pytest.fixture(scope="session")

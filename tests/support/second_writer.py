@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from hudi_reconcile.cli.main import run
-from hudi_reconcile.core.plan.lake_ownership import SETTINGS
+from hudi_reconcile.core.lake.ownership import SETTINGS
 from hudi_reconcile.lake import correct, hudi_lake
 from hudi_reconcile.lake.bridge import list_cause_names
 from hudi_reconcile.lake.commit import commit

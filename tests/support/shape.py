@@ -22,7 +22,8 @@ shared_stems: module names that occur in more than one room
 
 Observed while a sweep and an apply run over `tests/fakes`, which replaces database, Spark and lake. Calls made by the
 fakes and by imports are left out. Counted until the comparer first receives the rows of both sides: `hops`, distinct pairs of
-modules of which one calls the other; `calls` from one module into another; modules `entered`.
+modules of which one calls the other; `calls` from one module into another; modules `entered`; and on the `way`: on the
+stack when that happens.
 
 sweep_from_stage: a sweep, starting at the function of the stages
 apply_from_stage: an apply, starting at the function of the stages

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from hudi_reconcile.app.doctor.lake import hold_classes
 from hudi_reconcile.app.doctor.server import Check, Status
-from hudi_reconcile.core.catalog_sync import HIVE_TOOL, URIS, choose_sync
+from hudi_reconcile.core.lake.catalog_sync import HIVE_TOOL, URIS, choose_sync
 
 _METASTORE = "spark.hadoop.hive.metastore.uris"
 _EMBEDDED = "spark.hadoop.javax.jdo.option.ConnectionURL"
@@ -27,7 +27,7 @@ def check_catalog(
     if sync is None:
         return
     check = f"{name}: catalog"
-    missing = [one for one in sync.tools if not one.startswith(_IN_BUNDLE) and not hold_classes(jars, (one,))]
+    missing = [tool for tool in sync.tools if not tool.startswith(_IN_BUNDLE) and not hold_classes(jars, (tool,))]
     if missing:
         fix = "name the jar that holds it in jars.paths: docs/catalogs.md"
         yield Check(check, "fail", f"{', '.join(missing)} is in no jar of jars.paths", fix)
@@ -43,7 +43,7 @@ def check_catalog(
 
 
 def _metastore(check: str, uris: str, spark_conf: Mapping[str, str]) -> Check:
-    addresses = [address for one in uris.split(",") if (address := one.strip())]
+    addresses = [address for uri in uris.split(",") if (address := uri.strip())]
     if not addresses:
         of_conf = "its database is in spark.conf" if _EMBEDDED in spark_conf else "spark.conf does not say where it is"
         return Check(check, "ok", f"the Hive metastore is that of the session: {of_conf} (not tried)")
@@ -57,7 +57,7 @@ def _metastore(check: str, uris: str, spark_conf: Mapping[str, str]) -> Check:
 
 def _answers(uri: str) -> bool:
     with suppress(OSError, ValueError):
-        found = urlsplit(uri)
-        with socket.create_connection((found.hostname or "", found.port or _PORT), timeout=_PATIENCE_SECONDS):
+        address = urlsplit(uri)
+        with socket.create_connection((address.hostname or "", address.port or _PORT), timeout=_PATIENCE_SECONDS):
             return True
     return False

@@ -71,7 +71,7 @@ def checks(
         yield build_failed_check("config", error)
         return
     tables = config.choose(choice)
-    yield from (Check(one.key, "warn", one.sentence, one.fix) for one in list_trust(config))
+    yield from (Check(trust.key, "warn", trust.sentence, trust.fix) for trust in list_trust(config))
     yield _jars(request_session(config), environ)
     yield from _config(config_path, config, tables)
     yield check_folder("reports", config.reports)
@@ -94,17 +94,17 @@ def _cluster(config: Config, tables: tuple[TableConfig, ...], environ: Environme
         yield build_failed_check("spark.master", error)
 
 
-def check_executors(found: Executors) -> Iterator[Check]:
+def check_executors(executors: Executors) -> Iterator[Check]:
     """Whether all executors run a Java that Spark and Hudi know, in UTC."""
-    javas = ", ".join(found.javas)
-    majors = {one.partition(".")[0] for one in found.javas}
+    javas = ", ".join(executors.javas)
+    majors = {java.partition(".")[0] for java in executors.javas}
     if majors <= {str(major) for major in SUPPORTED_MAJORS}:
-        yield Check("executors", "ok", f"{found.count} answered, Java {javas}")
+        yield Check("executors", "ok", f"{executors.count} answered, Java {javas}")
     else:
-        yield Check("executors", "fail", f"{found.count} answered, Java {javas}", "give each of them Java 17 or 21")
-    if set(found.time_zones) != {"UTC"}:
+        yield Check("executors", "fail", f"{executors.count} answered, Java {javas}", "give each of them Java 17 or 21")
+    if set(executors.time_zones) != {"UTC"}:
         fix = "add -Duser.timezone=UTC to spark.executor.extraJavaOptions"
-        yield Check("executors' zone", "fail", f"they run in {', '.join(found.time_zones)}, not UTC", fix)
+        yield Check("executors' zone", "fail", f"they run in {', '.join(executors.time_zones)}, not UTC", fix)
 
 
 def _view(session: Session, table: TableConfig) -> Iterator[Check]:
@@ -147,10 +147,10 @@ def _java(environ: Environment) -> Check:
 
 def _jars(request: SessionRequest, environ: Environment) -> Check:
     try:
-        found = list_jars(request.jars, request.conf, environ)
+        jars = list_jars(request.jars, request.conf, environ)
     except ReconcileError as error:
         return build_failed_check("jars", error)
-    return check_jars([str(jar.coordinate) for jar in found if jar.path is None], len(found))
+    return check_jars([str(jar.coordinate) for jar in jars if jar.path is None], len(jars))
 
 
 def _config(path: Path, config: Config, tables: tuple[TableConfig, ...]) -> Iterator[Check]:

@@ -15,8 +15,8 @@ from hudi_reconcile.app.doctor.server import Check, build_failed_check
 from hudi_reconcile.config.hoodiestreamer.properties import PropertiesError, parse_properties
 from hudi_reconcile.config.secrets import read_small
 from hudi_reconcile.core.errors import LakeError, ReconcileError
-from hudi_reconcile.core.plan.lake_locks import choose_lock, list_client_classes, read_scheme
-from hudi_reconcile.core.plan.lake_ownership import (
+from hudi_reconcile.core.lake.locks import choose_lock, list_client_classes, read_scheme
+from hudi_reconcile.core.lake.ownership import (
     NEWEST,
     SETTINGS,
     Adoption,
@@ -51,9 +51,9 @@ def check_folder(name: str, folder: Path) -> Check:
 
 def check_folder_mode(name: str, folder: Path, mode: int, fix: str) -> Iterator[Check]:
     """A warning where a folder lets in more people than this mode; nothing where it is not there."""
-    found = stat.S_IMODE(folder.stat().st_mode) if folder.is_dir() else mode
-    if found & _RIGHTS & ~mode:
-        yield Check(name, "warn", f"{folder} has mode {found:04o}: others of this machine can look into it", fix)
+    folder_mode = stat.S_IMODE(folder.stat().st_mode) if folder.is_dir() else mode
+    if folder_mode & _RIGHTS & ~mode:
+        yield Check(name, "warn", f"{folder} has mode {folder_mode:04o}: others of this machine can look into it", fix)
 
 
 def check_lake(job: TableJob, source: SourceTable | None, origin: Callable[[str], Origin]) -> Iterator[Check]:
@@ -119,20 +119,20 @@ def _foreign_checks(
     job: TableJob, source: SourceTable | None, table: LakeTable, origin: Callable[[str], Origin]
 ) -> Iterator[Check]:
     name = f"{job.name}: lake"
-    found = Adoption() if source is None else judge_adoption(table, source, job.lake.partition_by)
+    adoption = Adoption() if source is None else judge_adoption(table, source, job.lake.partition_by)
     fix = (
         ""
-        if job.lake.adopt or found.apply
+        if job.lake.adopt or adoption.apply
         else "to pull and correct it, write lake: {adopt: true}; sweeps need nothing"
     )
     yield Check(
-        name, "ok" if job.lake.adopt and not found.apply else "warn", f"{table.path} was made by another tool", fix
+        name, "ok" if job.lake.adopt and not adoption.apply else "warn", f"{table.path} was made by another tool", fix
     )
     try:
         writer = _writer(origin(job.lake.path))
     except ReconcileError as error:
         writer = (f"checkpoint: its timeline was not read: {'; '.join(error.message.splitlines())}",)
-    for line in (*describe_table(table), *writer, *describe_adoption(table, found, adopt=job.lake.adopt)):
+    for line in (*describe_table(table), *writer, *describe_adoption(table, adoption, adopt=job.lake.adopt)):
         yield Check(name, "ok", line)
 
 
@@ -165,7 +165,7 @@ def _read_properties(path: Path) -> dict[str, str]:
         content = read_small(path, _LARGEST_BYTES)
         if len(content) > _LARGEST_BYTES:
             raise LakeError(f"{path} is larger than 1 MiB", fix="look at the file: no Hudi table has such properties")
-        return {one.key: one.value for one in parse_properties(content.decode("iso-8859-1"))}
+        return {entry.key: entry.value for entry in parse_properties(content.decode("iso-8859-1"))}
     except OSError as error:
         raise LakeError(f"{path} cannot be read: {error.strerror}", fix="let this user read it") from error
     except PropertiesError as error:
@@ -185,27 +185,29 @@ def check_writers(job: TableJob) -> Iterator[Check]:
     folder = find_local_path(job.lake.path)
     if folder is None or not (folder / ".hoodie" / "hoodie.properties").is_file():
         return
-    found = find_writers(folder)
+    writers = find_writers(folder)
     said = "; ".join(
-        one for one in (warn_of_silent_writer(found.without_heartbeat), warn_of_foreign_writer(found)) if one
+        warning
+        for warning in (warn_of_silent_writer(writers.without_heartbeat), warn_of_foreign_writer(writers))
+        if warning
     )
     if said:
         yield Check(name, "warn", said, f"give every other writer {SETTINGS}")
     else:
-        yield Check(name, "ok", f"no other writer in the newest {found.commits} commits, and none in flight")
+        yield Check(name, "ok", f"no other writer in the newest {writers.commits} commits, and none in flight")
 
 
 def find_writers(folder: Path) -> Writers:
     """What a local table's timeline tells of its writers."""
     beating = _names(folder / ".hoodie" / ".heartbeat")
     # Up to table version 6 the timeline lies in `.hoodie` itself.
-    home = next((one for one in (folder / ".hoodie" / "timeline", folder / ".hoodie") if one.is_dir()), folder)
+    home = next((path for path in (folder / ".hoodie" / "timeline", folder / ".hoodie") if path.is_dir()), folder)
     names = {_name_in_newest_form(home, name) for name in _names(home)}
     beating |= _names(folder / ".hoodie" / ".heartbeat")
     done, pending = sort_files(sorted(names))
     newest = done[:NEWEST]
     foreign = sum(_OURS not in (home / name).read_bytes() for name in newest)
-    return Writers(len(newest), foreign, tuple(one for one in pending if one not in beating))
+    return Writers(len(newest), foreign, tuple(instant for instant in pending if instant not in beating))
 
 
 def sort_files(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -216,11 +218,11 @@ def sort_files(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     >>> sort_files(["20260101000000000_20260101000001000.commit", "20260101000002000.commit.requested"])
     (('20260101000000000_20260101000001000.commit',), ('20260101000002000',))
     """
-    found = [(match, name) for name in names if (match := _FILE.fullmatch(name))]
-    services = {match[1] for match, _ in found if match[3] in _SERVICES}
+    matches = [(match, name) for name in names if (match := _FILE.fullmatch(name))]
+    services = {match[1] for match, _ in matches if match[3] in _SERVICES}
     done: dict[str, tuple[str, str]] = {}
     pending: set[str] = set()
-    for match, name in found:
+    for match, name in matches:
         requested, completed, action, state = match.groups()
         if requested in services:
             continue
@@ -239,4 +241,4 @@ def _name_in_newest_form(home: Path, name: str) -> str:
 
 
 def _names(folder: Path) -> set[str]:
-    return {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+    return {path.name for path in folder.iterdir()} if folder.is_dir() else set()

@@ -113,25 +113,25 @@ def check_table(name: str, facts: TableFacts, request: TableRequest, dialect: Di
         yield Check(f"{name}: columns", "warn", f"{names} cannot be compared, a sweep will exit 3 ({why})", fix)
 
 
-def check_names(table: TableConfig, found: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
+def check_names(table: TableConfig, source: SourceTable, rules: RuleSet | None, *, is_new: bool) -> Iterator[Check]:
     """Names: columns that the lake cannot hold, and masks and rules that name a column which the source does not have.
 
     Where this machine shows that no lake table is there yet these fail, as the pull that makes it would. A table may have names
     of its own, and may still have a column that the source lost: then, and where a store is not asked, they are warnings.
     """
     status: Status = "fail" if is_new else "warn"
-    fault = find_names_fault([column.lake_name for column in found.columns])
+    fault = find_names_fault([column.lake_name for column in source.columns])
     if fault is not None:
         yield Check(f"{table.name}: columns", status, *fault)
     where = "the source has no such column" + ("" if is_new else "; a sweep refuses it unless the lake has one")
-    columns = [column.name for column in found.columns]
+    columns = [column.name for column in source.columns]
     if absent := derive_masking(table).name_absent(columns):
         yield Check(
             f"{table.name}: mask", status, f"mask names {absent}: {where}", f"columns are: {', '.join(columns)}"
         )
-    yield from _settings_checks(table, found)
+    yield from _settings_checks(table, source)
     derived = {field.lake_name for field in table.lake.partition_by}
-    known = {name.lower() for name in ({column.lake_name for column in found.columns} | derived | {READ_SEQ})}
+    known = {name.lower() for name in ({column.lake_name for column in source.columns} | derived | {READ_SEQ})}
     for rule in rules.rules if rules is not None else ():
         # A total is asked of the source, all others of the lake's rows.
         legal = {name.lower() for name in columns} | known if rule.kind == "total" else known
@@ -140,16 +140,16 @@ def check_names(table: TableConfig, found: SourceTable, rules: RuleSet | None, *
             detail = (
                 f"rule {rule.id} names {', '.join(unknown)}: {where.replace('a sweep refuses', 'a check cannot run')}"
             )
-            fix = f"correct {table.rules}, by the names of the lake: {', '.join(column.lake_name for column in found.columns)}"
+            fix = f"correct {table.rules}, by the names of the lake: {', '.join(column.lake_name for column in source.columns)}"
             yield Check(f"{table.name}: rules", status, detail, fix)
 
 
-def _settings_checks(table: TableConfig, found: SourceTable) -> Iterator[Check]:
+def _settings_checks(table: TableConfig, source: SourceTable) -> Iterator[Check]:
     """What a sweep refuses by the columns alone: masked keys and tolerances."""
     job = build_job(table, "doctor")
     for refuse, what in ((refuse_masked_key, "mask"), (refuse_tolerance, "tolerance")):
         try:
-            refuse(job, found)
+            refuse(job, source)
         except UsageError as error:
             yield build_failed_check(f"{table.name}: {what}", error)
 
@@ -189,7 +189,7 @@ def _watermark_checks(name: str, facts: TableFacts, request: TableRequest, diale
     elif not request.moving:
         yield Check(f"{name}: watermark", "warn", "none: every pull reads the whole table", "name one: pull.watermark")
     texts = {Kind.TEXT} if request.is_text_watermark else set()
-    for column in (facts.table.column(one) for one in request.watermark):
+    for column in (facts.table.column(column_name) for column_name in request.watermark):
         if column.kind in WATERMARK_KINDS | texts:
             yield _moving_check(f"{name}: watermark", column, facts, dialect)
             continue
@@ -240,28 +240,30 @@ def _index(label: str, column: Column, facts: TableFacts, dialect: Dialect) -> s
 _MOST_SCANNED_ROWS = 1_000_000
 
 
-def check_rows(engine: Engine, table: TableConfig, found: SourceTable, *, zone: str) -> Iterator[Check]:
+def check_rows(engine: Engine, table: TableConfig, source_table: SourceTable, *, zone: str) -> Iterator[Check]:
     """NULL watermarks and times ahead of the clock, with their numbers; nothing where the config's columns are refused."""
     job, request = build_job(table, "doctor"), build_table_request(table)
     name = f"{table.name}: rows"
     try:
-        watermark = choose_watermark(job, found)
+        watermark = choose_watermark(job, source_table)
     except UsageError:
         return  # said by the checks of the table
     if not watermark.moving or job.pull.strategy == "xmin":  # which is never NULL, and no clock
         return
     try:
-        held = engine.indexes(request)
-        is_indexed = held is not None and bool(held.leading & set(watermark.order.columns))
-        if not is_indexed and found.rows_estimate > _MOST_SCANNED_ROWS:
-            detail = f"NULLs and times ahead were not counted: no known index, about {found.rows_estimate:,} rows"
+        indexes = engine.indexes(request)
+        is_indexed = indexes is not None and bool(indexes.leading & set(watermark.order.columns))
+        if not is_indexed and source_table.rows_estimate > _MOST_SCANNED_ROWS:
+            detail = (
+                f"NULLs and times ahead were not counted: no known index, about {source_table.rows_estimate:,} rows"
+            )
             yield Check(name, "warn", detail, "the next pull counts them and says so")
             return
         source = TableSource(engine, request, None, zone=zone)
         source.describe()  # from here on the filter's tables have their schemas
         moment = engine.moment()
         now = watermark.convert_clock(moment, source.zone_offset_micros)
-        signs = source.count_signs(found, watermark.order, reached=None, now=now)
+        signs = source.count_signs(source_table, watermark.order, reached=None, now=now)
     except ReconcileError as error:
         yield build_failed_check(name, error)
         return

@@ -15,9 +15,10 @@ from hudi_reconcile.cli.streams import emit, emit_json, head
 from hudi_reconcile.config.fields import duration_given
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.report.words.verdict import count_text
 
 if TYPE_CHECKING:
-    from hudi_reconcile.app.audit import LakeCommit
+    from hudi_reconcile.app.audit import LakeCommit, LakeProof
 
 
 @click.group()
@@ -54,29 +55,36 @@ def verify(
     if copies:
         from hudi_reconcile.app.audit import verify_copies  # noqa: PLC0415 - keeps the work rooms out of --help
 
-        found = verify_copies(settings.load(), published, key_file)
+        verification = verify_copies(settings.load(), published, key_file)
     else:
-        found = complain_of_killed(open_room(settings, key_file=key_file)).verify(published)
-    if lake:
-        from hudi_reconcile.app.audit import find_lake_flaws  # noqa: PLC0415 - keeps Spark out of --help
-
-        found.flaws += find_lake_flaws(build_call(settings, tables))
-    outcome = Outcome.DRIFT if found.flaws else Outcome.CLEAN
+        verification = complain_of_killed(open_room(settings, key_file=key_file)).verify(published)
+    proof = _prove_by_lake(settings, tables) if lake else None
+    verification.flaws += () if proof is None else proof.flaws
+    outcome = Outcome.DRIFT if verification.flaws else Outcome.CLEAN
     if output_format == "json":
-        emit_json({**head("audit verify", outcome), **asdict(found)})
+        more = {} if proof is None else {"lake_commits": proof.commits}
+        emit_json({**head("audit verify", outcome), **asdict(verification), **more})
         return outcome
-    for flaw in found.flaws:
+    for flaw in verification.flaws:
         where = "log" if flaw.line is None else f"line {flaw.line}"
         emit(f"{where}{'' if flaw.run_id is None else f', run {flaw.run_id}'}: {flaw.what}")
-    for one in found.purges:
-        emit(f"line {one.line}: {one.by} purged {len(one.runs)} runs at {one.at_utc}, {one.runs[0]} to {one.runs[-1]}")
-    _emit_unproven(found.unproven, found.unproven_head)
-    sealed = f", {found.sealed} lines sealed" if found.sealed else ""
-    verdict, published_at = "NOT INTACT" if found.flaws else "intact", found.published_line
-    emit(f"{verdict}: {found.lines} lines, {found.files} files{sealed}, head {found.head}")
+    for removal in verification.purges:
+        runs = f"{len(removal.runs)} runs at {removal.at_utc}, {removal.runs[0]} to {removal.runs[-1]}"
+        emit(f"line {removal.line}: {removal.by} purged {runs}")
+    _emit_unproven(verification.unproven, verification.unproven_head)
+    sealed = f", {verification.sealed} lines sealed" if verification.sealed else ""
+    sealed += "" if proof is None else f", {count_text(proof.commits, 'commit')} in the lake"
+    verdict, published_at = "NOT INTACT" if verification.flaws else "intact", verification.published_line
+    emit(f"{verdict}: {verification.lines} lines, {verification.files} files{sealed}, head {verification.head}")
     if published_at is not None:
         emit(f"the published head is that of {f'line {published_at}' if published_at else 'an empty log'}")
     return outcome
+
+
+def _prove_by_lake(settings: Settings, tables: tuple[str, ...]) -> LakeProof:
+    from hudi_reconcile.app.audit import prove_by_lake  # noqa: PLC0415 - keeps Spark out of --help
+
+    return prove_by_lake(build_call(settings, tables))
 
 
 def _emit_unproven(count: int, last: str | None) -> None:
@@ -95,16 +103,18 @@ def purge(settings: Settings, older_than: str | None, *, yes: bool, output_forma
     from hudi_reconcile.app.audit import run_purge  # noqa: PLC0415 - keeps the work rooms out of --help
 
     age = None if older_than is None else duration_given("--older-than", older_than)
-    found = run_purge(settings.load(), age, do=yes)
-    runs = (*found.old.unfinished, *found.old.runs)
+    removal = run_purge(settings.load(), age, do=yes)
+    runs = (*removal.old.unfinished, *removal.old.runs)
     if output_format == "json":
-        about = {"before_utc": found.before_utc, "runs": runs, "bytes": found.old.bytes}
-        emit_json({**head("audit purge", Outcome.CLEAN), **about, "purged": yes, "audit_head": found.head})
+        about = {"before_utc": removal.before_utc, "runs": runs, "bytes": removal.old.bytes}
+        emit_json({**head("audit purge", Outcome.CLEAN), **about, "purged": yes, "audit_head": removal.head})
         return Outcome.CLEAN
     for run_id in runs:
         emit(run_id)
-    told = f"{len(runs)} runs from before {found.before_utc}, {found.old.bytes:,} bytes"
-    emit(f"purged {told}; head {found.head}" if yes else f"{told}: nothing was removed; add --yes to remove them")
+    summary = f"{len(runs)} runs from before {removal.before_utc}, {removal.old.bytes:,} bytes"
+    emit(
+        f"purged {summary}; head {removal.head}" if yes else f"{summary}: nothing was removed; add --yes to remove them"
+    )
     return Outcome.CLEAN
 
 
@@ -116,33 +126,35 @@ def lake(settings: Settings, tables: tuple[str, ...], output_format: OutputForma
     """List our commits in the lake, each with its run and plan, and hold them against the log. Exits 1 where one does not fit."""
     from hudi_reconcile.app.audit import list_lake_commits  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = list_lake_commits(build_call(settings, tables))
-    outcome = Outcome.DRIFT if any(one.flaws for one in found) else Outcome.CLEAN
+    commits = list_lake_commits(build_call(settings, tables))
+    outcome = Outcome.DRIFT if any(commit.flaws for commit in commits) else Outcome.CLEAN
     if output_format == "json":
-        emit_json({**head("audit lake", outcome), "commits": [asdict(one) for one in found]})
+        emit_json({**head("audit lake", outcome), "commits": [asdict(commit) for commit in commits]})
         return outcome
-    for one in found:
-        emit(f"{one.table}  {one.instant}  {one.kind:<6} run {one.run_id}{_where(one)}")
-        for what in one.flaws:
+    for commit in commits:
+        emit(f"{commit.table}  {commit.instant}  {commit.kind:<6} run {commit.run_id}{_where(commit)}")
+        for what in commit.flaws:
             emit(f"  NOT OK  {what}")
-    emit(f"{'NOT INTACT' if outcome is Outcome.DRIFT else 'intact'}: {len(found)} commits of ours are not archived yet")
+    emit(
+        f"{'NOT INTACT' if outcome is Outcome.DRIFT else 'intact'}: {len(commits)} commits of ours are not archived yet"
+    )
     return outcome
 
 
-def _where(one: LakeCommit) -> str:
-    named = {"plan": one.plan, "of sweep": one.sweep, "takes back": one.undoes}
-    told = "".join(f", {name} {value}" for name, value in named.items() if value)
-    line = "" if one.line is None else f" (line {one.line})"
-    return f"{line}{told}{'' if one.after_line is None else f', after line {one.after_line}'}"
+def _where(commit: LakeCommit) -> str:
+    named = {"plan": commit.plan, "of sweep": commit.sweep, "takes back": commit.undoes}
+    details = "".join(f", {name} {value}" for name, value in named.items() if value)
+    line = "" if commit.line is None else f" (line {commit.line})"
+    return f"{line}{details}{'' if commit.after_line is None else f', after line {commit.after_line}'}"
 
 
 _FEWEST_DIGITS = 8
 
 
 def _ids(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    for one in given:
-        if len(one) < _FEWEST_DIGITS:
-            raise UsageError(f"--plan {one!r} is too short to name one plan", fix="its first 8 digits or more")
+    for plan_id in given:
+        if len(plan_id) < _FEWEST_DIGITS:
+            raise UsageError(f"--plan {plan_id!r} is too short to name one plan", fix="its first 8 digits or more")
     return given
 
 
@@ -177,6 +189,6 @@ def approve(
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - as above
 
     config = settings.load()
-    found = select_plans(config, run, tables, ids)
-    call = Call(config, str(settings.config_path), config.select(tuple(found)))
-    return print_result(run_approve(call, found, name), output_format)
+    plan_files = select_plans(config, run, tables, ids)
+    call = Call(config, str(settings.config_path), config.select(tuple(plan_files)))
+    return print_result(run_approve(call, plan_files, name), output_format)

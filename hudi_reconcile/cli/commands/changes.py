@@ -108,8 +108,8 @@ def changes(
     if consumer is None:
         query(config, asked, output.deliver)
     else:
-        feeding = Feeding(check_name(consumer), moves=given["commit_position"], in_chunks=into is None)
-        feed(config, asked, feeding, output.deliver)
+        moves = given["commit_position"]
+        feed(config, asked, Feeding(check_name(consumer), moves, into is None, target), output.deliver)
     output.end()
     return Outcome.CLEAN
 
@@ -149,24 +149,24 @@ class _Output:
         if self.target is not None and (warning := self.target.transport.warning):
             complain(f"NOT CHECKED  --insecure: {warning}")
 
-    def deliver(self, found: Answered) -> None:
+    def deliver(self, answer: Answered) -> None:
         """Hand over the whole answer; returns once it is out of this process."""
-        for note in found.notes:
+        for note in answer.notes:
             complain(f"note: {note}")
-        span = {"from": found.span.after or EARLIEST, "to": found.span.upto or EARLIEST}
+        span = {"from": answer.span.after or EARLIEST, "to": answer.span.upto or EARLIEST}
         if self.target is not None:
-            count = found.apply(self.target)
+            count = answer.apply(self.target)
             complain(f"{self.target.table}: {count_text(count, 'key')} changed, up to {span['to']}")
             self.delivered.append(span)
             return
         if self.into is not None:
-            found.save(self.into)
+            answer.save(self.into)
             self.delivered.append(span)
             return
-        for note in found.masks.notes:
+        for note in answer.masks.notes:
             complain(f"note: {note}")
         printed = False
-        for line in format_changes(found.lines(self._envelope()), self.how, {**self._head(), **span}):
+        for line in format_changes(answer.lines(self._envelope()), self.how, {**self._head(), **span}):
             emit_data(f"{line}\n")
             printed = True
         flush()

@@ -72,24 +72,24 @@ def findings(
     """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
     room = open_room(settings)
     if uncorrected:
-        found = room.list_uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
+        listing = room.list_uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
         lines, none = (
-            format_uncorrected(found.lines, output_format),
+            format_uncorrected(listing.lines, output_format),
             "nothing of these kinds and reasons is listed as left",
         )
     elif reasons:
         raise UsageError("--reason is for what an apply left", fix="add --uncorrected, or leave out --reason")
     else:
-        found = room.findings(run, tables=tables, kinds=kinds)
-        lines, none = format_findings(found.lines, output_format), "no findings of these kinds"
-    for warning in found.warnings:
+        listing = room.findings(run, tables=tables, kinds=kinds)
+        lines, none = format_findings(listing.lines, output_format), "no findings of these kinds"
+    for warning in listing.warnings:
         complain(f"note: {warning}")
     printed = False
     for line in lines:
         emit_data(f"{line}\n")
         printed = True
     if not printed:
-        complain(f"{none} in run {found.run_id}")
+        complain(f"{none} in run {listing.run_id}")
     return Outcome.CLEAN
 
 
@@ -108,7 +108,7 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
         about = {"run_id": planned.run["run_id"], "plans": list(planned.plans), "approvals": dict(needed)}
         emit_json({**head("plan", Outcome.CLEAN), **about})
     else:
-        emit("\n\n".join(plan_text(planned.run, one, needed.get(one["table"])) for one in planned.plans))
+        emit("\n\n".join(plan_text(planned.run, document, needed.get(document["table"])) for document in planned.plans))
     return Outcome.CLEAN
 
 
@@ -120,7 +120,7 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
     "output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Default: report-<run id>.html (or .pdf)",
+    help="Default: report-<run id>.html or .pdf; of an index or a mail, index- or mail-<run id>.html.",
 )
 @click.option("--index", "form", flag_value="index", help="Every table as of RUN instead, worst first.")
 @click.option("--mail", "form", flag_value="mail", help="The body of a mail instead: no script, no style sheet.")
@@ -186,17 +186,17 @@ def _asking(settings: Settings) -> AskLake:
 def _consumers(settings: Settings, tables: tuple[str, ...], output_format: OutputFormat) -> Outcome:
     from hudi_reconcile.app.change_consumers import measure_lags  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = [
+    lags = [
         {"table": table, **lag.document}
         for table, all_ in measure_lags(settings.load(), tables).items()
         for lag in all_
     ]
     if output_format == "json":
-        emit_json({**head("history", Outcome.CLEAN), "consumers": found})
+        emit_json({**head("history", Outcome.CLEAN), "consumers": lags})
         return Outcome.CLEAN
-    for lag in found:
+    for lag in lags:
         emit(describe_consumer(lag))
-    if not found:
+    if not lags:
         complain("no consumers: changes --consumer NAME --commit-position makes one")
     return Outcome.CLEAN
 
@@ -253,23 +253,23 @@ def diff(
     output_format: Literal["text", "json", "ndjson"],
 ) -> Outcome:
     """Show which findings RUN2 has gained, lost and kept since RUN1 (run ids, or latest). Exits 0 when both could be read."""
-    found = open_room(settings).diff((run1, run2), tables=tables, kinds=kinds)
+    run_diff = open_room(settings).diff((run1, run2), tables=tables, kinds=kinds)
     if output_format == "json":
-        emit_json(_document(found))
+        emit_json(_document(run_diff))
         return Outcome.CLEAN
-    for note in (*found.notes, *(note for table in found.tables for note in table.notes)):
+    for note in (*run_diff.notes, *(note for table in run_diff.tables for note in table.notes)):
         complain(f"note: {note}")
     if output_format == "ndjson":
-        for table in found.tables:
-            for one in table.changes():
-                emit_data(f"{change_line(one)}\n")
+        for table in run_diff.tables:
+            for change in table.changes():
+                emit_data(f"{change_line(change)}\n")
         return Outcome.CLEAN
-    for table in found.tables:
+    for table in run_diff.tables:
         for line in diff_lines(table.name, table.counts(), table.changes()):
             emit(line)
     return Outcome.CLEAN
 
 
-def _document(found: RunDiff) -> dict[str, object]:
-    tables = [{"name": one.name, **one.counts(), "notes": list(one.notes)} for one in found.tables]
-    return {**head("diff", Outcome.CLEAN), "runs": list(found.runs), "tables": tables, "notes": list(found.notes)}
+def _document(run_diff: RunDiff) -> dict[str, object]:
+    tables = [{"name": table.name, **table.counts(), "notes": list(table.notes)} for table in run_diff.tables]
+    return {**head("diff", Outcome.CLEAN), "runs": list(run_diff.runs), "tables": tables, "notes": list(run_diff.notes)}

@@ -34,12 +34,12 @@ def check(
     fail_on: Literal["warn", "error"],
     output_format: OutputFormat,
 ) -> Outcome | int:
-    """Judge the rules of the tables on the newest snapshot of the lake. Writes nothing but the run's folder."""
+    """Judge the rules of the tables on the newest snapshot of the lake. It does not write the lake."""
     from hudi_reconcile.app.rules import run_check, select_ruled_tables  # noqa: PLC0415 - keeps Spark out of --help
 
-    call, without = select_ruled_tables(choose_call(settings, choice, jobs), choice.names)
-    if without:
-        complain(f"note: no rules for {', '.join(without)}: not checked")
+    call = select_ruled_tables(choose_call(settings, choice, jobs), choice.names)
+    if call.without_rules:
+        complain(f"note: no rules for {', '.join(call.without_rules)}: not checked")
     return print_result(run_check(call, fail_on), output_format)
 
 
@@ -56,13 +56,13 @@ def lint(settings: Settings, files: tuple[Path, ...], output_format: OutputForma
     """Say `ok`, or everything that is wrong with the rules files, each with its line. Default: those of the config."""
     from hudi_reconcile.app.rules import lint_files  # noqa: PLC0415 - keeps pydantic out of --help
 
-    found = lint_files(files, None if files else settings.load())
+    rule_files = lint_files(files, None if files else settings.load())
     if output_format == "json":
-        emit_json({**head("rules lint", Outcome.CLEAN), "files": [one.document for one in found]})
+        emit_json({**head("rules lint", Outcome.CLEAN), "files": [file.document for file in rule_files]})
     else:
-        for one in found:
-            emit(f"{one.file}: ok ({one.told})")
-            for note in one.notes:
+        for rule_file in rule_files:
+            emit(f"{rule_file.file}: ok ({rule_file.told})")
+            for note in rule_file.notes:
                 emit(f"  note: {note}")
     return Outcome.CLEAN
 

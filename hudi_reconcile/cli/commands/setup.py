@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 def init(
     settings: Settings, folder: Path, *, from_database: bool, output_format: OutputFormat, **given: Any
 ) -> Outcome:
-    """Write a commented config, one rules file and .gitignore into DIR (default: here).
+    """Write a commented config, one rules file (not with --from-...) and .gitignore into DIR (default: here).
 
     With --from-database the config is proposed from the catalog of --url URL, or of the source of -c FILE: each proposal with
     its reason, and with what the catalog does not tell.
@@ -137,13 +137,13 @@ def convert_props(path: Path) -> dict[str, str]:
     from hudi_reconcile.config.hoodiestreamer.tree import PASSWORD_VARIABLE  # noqa: PLC0415 - as above
     from hudi_reconcile.config.show import write_yaml  # noqa: PLC0415 - as above
 
-    found, notes = read_props(path, Path("reports"))
+    props, notes = read_props(path, Path("reports"))
     for note in notes:
         complain(f"note: {note}")
-    if found.clear_password:
+    if props.clear_password:
         complain(f"note: {path} holds the password; the config does not: set {PASSWORD_VARIABLE} before you use it")
     head = f"# Written from {path.name} by `hudi-reconcile init --from-props`; `hudi-reconcile init` shows every key.\n"
-    return {"reconcile.yaml": f"{head}{write_yaml(found.tree)}\n", ".gitignore": FILES[".gitignore"]}
+    return {"reconcile.yaml": f"{head}{write_yaml(props.tree)}\n", ".gitignore": FILES[".gitignore"]}
 
 
 def write_new(folder: Path, files: dict[str, str]) -> tuple[Path, ...]:
@@ -198,7 +198,7 @@ def show(settings: Settings, output_format: OutputFormat) -> Outcome:
 @format_option
 @pass_settings
 def validate(settings: Settings, output_format: OutputFormat) -> Outcome:
-    """Say `ok`, or everything that is wrong with the config, each with its line. A secret's variable that is not set is."""
+    """Say `ok`, or list all that is wrong with the config, each with its line, unset variables of secrets included."""
     from hudi_reconcile.config.secrets import require_variables  # noqa: PLC0415 - keeps pydantic out of --help
     from hudi_reconcile.config.trust import sentences  # noqa: PLC0415 - as above
 
@@ -260,12 +260,12 @@ def _config(settings: Settings) -> Config | None:
     return None if absent else settings.load()
 
 
-def _show(command: str, found: tuple[ShownJar, ...], output_format: OutputFormat) -> None:
+def _show(command: str, shown_jars: tuple[ShownJar, ...], output_format: OutputFormat) -> None:
     if output_format == "json":
-        shown = [{"coordinate": jar.coordinate, "path": jar.path, "sha256": jar.sha256} for jar in found]
+        shown = [{"coordinate": jar.coordinate, "path": jar.path, "sha256": jar.sha256} for jar in shown_jars]
         emit_json({**head(command, Outcome.CLEAN), "jars": shown})
         return
-    for jar in found:
+    for jar in shown_jars:
         emit(f"{jar.coordinate or 'given by hand'}\n  {jar.path or 'not here yet: hudi-reconcile jars fetch'}")
         emit(f"  sha256 {jar.sha256}")
 
@@ -286,10 +286,10 @@ def demo(rows: int, keep: Path | None, output_format: OutputFormat) -> Outcome:
 
     as_json = output_format == "json"
     hush_stages()
-    told = run_demo(rows, keep, complain if as_json else emit)
+    story = run_demo(rows, keep, complain if as_json else emit)
     if as_json:
-        reports = [{"command": one.command, "outcome": one.outcome, "path": str(one.report)} for one in told.runs]
-        emit_json({**head("demo", Outcome.CLEAN), "folder": str(told.folder), "rows": rows, "reports": reports})
+        reports = [{"command": run.command, "outcome": run.outcome, "path": str(run.report)} for run in story.runs]
+        emit_json({**head("demo", Outcome.CLEAN), "folder": str(story.folder), "rows": rows, "reports": reports})
     return Outcome.CLEAN
 
 
@@ -304,18 +304,18 @@ def doctor(settings: Settings, *, choice: TableChoice, output_format: OutputForm
     """Check every precondition: ok, warn or fail, one line each, with the fix. Exits 2 where one fails."""
     from hudi_reconcile.app.doctor.checks import checks  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    found: list[Check] = []
+    all_checks: list[Check] = []
     for asked in checks(settings.config_path, choice, overlay=settings.overlay):
         check = replace(asked, fix=add_config(asked.fix, str(settings.config_path), settings.profile))
-        found.append(check)
+        all_checks.append(check)
         if output_format == "text":
             emit(_line(check))
-    outcome = Outcome.USAGE if any(check.status == "fail" for check in found) else Outcome.CLEAN
+    outcome = Outcome.USAGE if any(check.status == "fail" for check in all_checks) else Outcome.CLEAN
     if output_format == "json":
-        document = head("doctor", outcome, error=_error(found))
-        emit_json({**document, "checks": [asdict(check) for check in found]})
+        document = head("doctor", outcome, error=_error(all_checks))
+        emit_json({**document, "checks": [asdict(check) for check in all_checks]})
     else:
-        emit(_summary(found))
+        emit(_summary(all_checks))
     return outcome
 
 
@@ -324,14 +324,14 @@ def _line(check: Check) -> str:
     return f"{check.status:<4}  {check.name:<{_NAME_WIDTH}}  {check.detail}{fix}"
 
 
-def _summary(found: Sequence[Check]) -> str:
-    counts = {status: sum(check.status == status for check in found) for status in ("ok", "warn", "fail")}
+def _summary(checks: Sequence[Check]) -> str:
+    counts = {status: sum(check.status == status for check in checks) for status in ("ok", "warn", "fail")}
     return f"{counts['ok']} ok, {counts['warn']} warn, {counts['fail']} fail"
 
 
-def _error(found: Sequence[Check]) -> dict[str, object] | None:
-    bad = [check for check in found if check.status == "fail"]
+def _error(checks: Sequence[Check]) -> dict[str, object] | None:
+    bad = [check for check in checks if check.status == "fail"]
     if not bad:
         return None
     names = ", ".join(check.name for check in bad)
-    return {"type": "UsageError", "message": f"{len(bad)} of {len(found)} checks failed: {names}", "fix": bad[0].fix}
+    return {"type": "UsageError", "message": f"{len(bad)} of {len(checks)} checks failed: {names}", "fix": bad[0].fix}

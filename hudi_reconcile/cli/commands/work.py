@@ -154,7 +154,10 @@ def sweep(
 @table_option
 @click.option("--only", type=click.Choice(["upsert", "delete"]), help="Only this part of the plan.")
 @click.option(
-    "--approve-deletes", type=click.IntRange(min=0), metavar="N", help="Deletes beyond the limits: the plan's count."
+    "--approve-deletes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Allow more deletes than the limits; N is the plan's count.",
 )
 @click.option("--allow-empty-source", is_flag=True, help="The source is meant to be empty.")
 @click.option(
@@ -186,18 +189,18 @@ def apply(
     from hudi_reconcile.core.plan.plan import Approval  # noqa: PLC0415 - as above
 
     config = settings.load()
-    found = read_plans(config, run, tables)
-    left = describe_rest(config, run, tables, found)
+    plan_files = read_plans(config, run, tables)
+    rest = describe_rest(config, run, tables, plan_files)
     if not yes:
         plans = (
-            (name, one.plan, f" (only {part} compared)" if (part := one.plan.part) else "")
-            for name, one in found.items()
+            (name, file.plan, f" (only {part} compared)" if (part := file.plan.part) else "")
+            for name, file in plan_files.items()
         )
         ask("; ".join(f"{name}: {plan.upserts} upserts, {plan.deletes} deletes{part}" for name, plan, part in plans))
     approval = Approval(only, approve_deletes, allow_empty_source, frozenset(accept), frozenset(dead_writers))
-    chosen = config.select((*found, *left))
+    chosen = config.select((*plan_files, *rest))
     call = Call(config, str(settings.config_path), chosen, choice=TableChoice(tables).arguments)
-    return print_result(run_apply(call, found, approval, left), output_format)
+    return print_result(run_apply(call, plan_files, approval, rest), output_format)
 
 
 @click.command()
@@ -248,20 +251,20 @@ def _call_of_props(
     return call
 
 
-def _print_dry_run(command: Literal["pull", "sweep"], found: DryRun, output_format: OutputFormat) -> Outcome:
+def _print_dry_run(command: Literal["pull", "sweep"], dry_run: DryRun, output_format: OutputFormat) -> Outcome:
     """Print what would be done; its exit code is that of the gravest refusal."""
     from hudi_reconcile.report.dry_run import pull_plan_text, sweep_plan_text  # noqa: PLC0415 - as above
 
-    errors = [table["error"] for table in found.tables if table["error"] is not None]
+    errors = [table["error"] for table in dry_run.tables if table["error"] is not None]
     if output_format == "json":
         error = errors[0] if errors else None
-        document = {**head(command, found.outcome, error=error), "outcome": found.word, "dry_run": True}
-        emit_json({**document, "trust": list(found.trust), "tables": list(found.tables)})
+        document = {**head(command, dry_run.outcome, error=error), "outcome": dry_run.word, "dry_run": True}
+        emit_json({**document, "trust": list(dry_run.trust), "tables": list(dry_run.tables)})
     else:
-        emit((pull_plan_text if command == "pull" else sweep_plan_text)(found.tables, found.trust))
+        emit((pull_plan_text if command == "pull" else sweep_plan_text)(dry_run.tables, dry_run.trust))
     for error in errors:
         report_complaint(error["message"], error["fix"])
-    return found.outcome
+    return dry_run.outcome
 
 
 def print_result(finished: Finished, output_format: OutputFormat) -> int:
@@ -294,11 +297,11 @@ def print_result(finished: Finished, output_format: OutputFormat) -> int:
 
 def group_failures(tables: Iterable[TableResult]) -> Mapping[Failure, list[str]]:
     """Each error once, and the tables that it ended: a database that is down is one line, not fifty."""
-    found: dict[Failure, list[str]] = {}
+    names_by_failure: dict[Failure, list[str]] = {}
     for table in tables:
         if table.error is not None:
-            found.setdefault(table.error, []).append(table.name)
-    return found
+            names_by_failure.setdefault(table.error, []).append(table.name)
+    return names_by_failure
 
 
 def ask(what: str, *, command: str = "apply", look: str = "hudi-reconcile plan latest") -> None:
@@ -331,13 +334,13 @@ def undo(
     from hudi_reconcile.app.undo import find_applied_run, run_undo  # noqa: PLC0415 - as above
 
     config = settings.load()
-    run_id, found = find_applied_run(config, run, tables)
+    run_id, counts = find_applied_run(config, run, tables)
     if not yes:
-        rows = {name: "what" if many is None else f"{many} rows that" for name, many in found.items()}
+        rows = {name: "what" if many is None else f"{many} rows that" for name, many in counts.items()}
         what = "; ".join(f"{name}: {many} run {run_id} wrote" for name, many in rows.items())
-        killed = None in found.values()  # such a run has no report
+        killed = None in counts.values()  # such a run has no report
         ask(what, command="undo", look="hudi-reconcile history" if killed else f"hudi-reconcile report {run_id}")
-    call = Call(config, str(settings.config_path), config.select(tuple(found)), choice=TableChoice(tables).arguments)
+    call = Call(config, str(settings.config_path), config.select(tuple(counts)), choice=TableChoice(tables).arguments)
     return print_result(run_undo(call, run_id), output_format)
 
 
@@ -358,11 +361,11 @@ def show(settings: Settings, tables: tuple[str, ...], output_format: OutputForma
     """Print each table's checkpoint and the commit that carries it; of HoodieStreamer's tables, its own."""
     from hudi_reconcile.app.undo import show_state  # noqa: PLC0415 - keeps Spark out of --help
 
-    found = show_state(build_call(settings, tables))
+    states = show_state(build_call(settings, tables))
     if output_format == "json":
-        emit_json({**head("state show", Outcome.CLEAN), "tables": list(found)})
+        emit_json({**head("state show", Outcome.CLEAN), "tables": list(states)})
     else:
-        emit("\n".join(line for one in found for line in _lines(one)))
+        emit("\n".join(line for lake in states for line in _lines(lake)))
     return Outcome.CLEAN
 
 
@@ -397,16 +400,16 @@ def _set(settings: Settings, table: str, value: str | None, *, yes: bool, output
     return print_result(run_set_state(call, value), output_format)
 
 
-def _lines(one: Mapping[str, Any]) -> Iterator[str]:
-    if not one["exists"]:
-        yield f"{one['name']}: there is no Hudi table at {one['path']} yet"
+def _lines(lake: Mapping[str, Any]) -> Iterator[str]:
+    if not lake["exists"]:
+        yield f"{lake['name']}: there is no Hudi table at {lake['path']} yet"
         return
-    yield f"{one['name']}: {one['checkpoint'] or 'no checkpoint'}  ({one['path']}, made by {one['made_by']})"
-    if one["instant"] is not None:
-        by = ", ".join(one["watermark"]) or "none"
-        yield f"  in commit {one['instant']}, strategy {one['strategy']}, watermark {by}, of {one['source_identity']}"
-    if one["streamer"] is not None:
-        streamer = one["streamer"]
+    yield f"{lake['name']}: {lake['checkpoint'] or 'no checkpoint'}  ({lake['path']}, made by {lake['made_by']})"
+    if lake["instant"] is not None:
+        by = ", ".join(lake["watermark"]) or "none"
+        yield f"  in commit {lake['instant']}, strategy {lake['strategy']}, watermark {by}, of {lake['source_identity']}"
+    if lake["streamer"] is not None:
+        streamer = lake["streamer"]
         yield f"  HoodieStreamer: {streamer['checkpoint']}  ({streamer['key']} in commit {streamer['instant']})"
-    ordering = ", ".join(one["ordering_fields"]) or "none"
-    yield f"  key {', '.join(one['record_key'])}, ordering field {ordering}, key generator {one['key_generator'] or 'not told'}"
+    ordering = ", ".join(lake["ordering_fields"]) or "none"
+    yield f"  key {', '.join(lake['record_key'])}, ordering field {ordering}, key generator {lake['key_generator'] or 'not told'}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from hudi_reconcile.config.hoodiestreamer.properties import Property
 from hudi_reconcile.config.problems import MOST_SHOWN
 from hudi_reconcile.core.errors import fold, suggest_name
-from hudi_reconcile.core.plan.lake_ownership import select_reserved
+from hudi_reconcile.core.lake.ownership import select_reserved
 
 PREFIXES = ("hoodie.datasource.jdbc.", "hoodie.streamer.jdbc.", "hoodie.deltastreamer.jdbc.")
 EXTRA = "extra.options."
@@ -108,25 +108,25 @@ def sort_keys(properties: Iterable[Property]) -> Sorted:
 
     What HoodieStreamer would do to rows, and this tool would not, is in `wrong` too, whatever is trusted.
     """
-    found = Sorted()
-    for one in properties:
-        is_told = len(found.wrong) < MOST_SHOWN
-        prefix = next((prefix for prefix in PREFIXES if one.key.startswith(prefix)), None)
-        if prefix is None and (text := _refusal(one.key)) is not None:
-            found.wrong.append(Wrong(one.line, one.key, text))
-        elif prefix is not None and one.key[len(prefix) :] in _JDBC:
-            _put(found, found.jdbc, _JDBC[one.key[len(prefix) :]], one)
-        elif prefix is not None and one.key.startswith(prefix + EXTRA) and len(one.key) > len(prefix + EXTRA):
-            _put(found, found.extra, one.key[len(prefix + EXTRA) :], one)
-        elif prefix is not None or _LOOKS_JDBC.match(one.key):
-            found.wrong.append(Wrong(one.line, one.key, _unknown(one.key, prefix) if is_told else ""))
-        elif one.key in _WRITE:
-            _put(found, found.write, _WRITE[one.key], one)
-        elif one.key.startswith("hoodie."):
-            _put_option(found, one, is_told=is_told)
+    sorting = Sorted()
+    for entry in properties:
+        is_told = len(sorting.wrong) < MOST_SHOWN
+        prefix = next((prefix for prefix in PREFIXES if entry.key.startswith(prefix)), None)
+        if prefix is None and (text := _refusal(entry.key)) is not None:
+            sorting.wrong.append(Wrong(entry.line, entry.key, text))
+        elif prefix is not None and entry.key[len(prefix) :] in _JDBC:
+            _put(sorting, sorting.jdbc, _JDBC[entry.key[len(prefix) :]], entry)
+        elif prefix is not None and entry.key.startswith(prefix + EXTRA) and len(entry.key) > len(prefix + EXTRA):
+            _put(sorting, sorting.extra, entry.key[len(prefix + EXTRA) :], entry)
+        elif prefix is not None or _LOOKS_JDBC.match(entry.key):
+            sorting.wrong.append(Wrong(entry.line, entry.key, _unknown(entry.key, prefix) if is_told else ""))
+        elif entry.key in _WRITE:
+            _put(sorting, sorting.write, _WRITE[entry.key], entry)
+        elif entry.key.startswith("hoodie."):
+            _put_option(sorting, entry, is_told=is_told)
         else:
-            found.wrong.append(Wrong(one.line, one.key, _foreign(one.key) if is_told else ""))
-    return found
+            sorting.wrong.append(Wrong(entry.line, entry.key, _foreign(entry.key) if is_told else ""))
+    return sorting
 
 
 def legal_jdbc_keys(prefix: str) -> tuple[str, ...]:
@@ -134,20 +134,20 @@ def legal_jdbc_keys(prefix: str) -> tuple[str, ...]:
     return (*(prefix + name for name in _JDBC), f"{prefix}{EXTRA}*")
 
 
-def _put(found: Sorted, place: dict[str, Property], name: str, one: Property) -> None:
-    first = place.setdefault(name, one)
-    if first.value != one.value:
-        said = "is given twice" if first.key == one.key else f"says otherwise than {first.key}"
-        found.wrong.append(Wrong(one.line, one.key, f"{said}, first on line {first.line}"))
+def _put(sorting: Sorted, place: dict[str, Property], name: str, entry: Property) -> None:
+    first = place.setdefault(name, entry)
+    if first.value != entry.value:
+        said = "is given twice" if first.key == entry.key else f"says otherwise than {first.key}"
+        sorting.wrong.append(Wrong(entry.line, entry.key, f"{said}, first on line {first.line}"))
 
 
-def _put_option(found: Sorted, one: Property, *, is_told: bool) -> None:
-    if one.key in _OWN:
-        found.unused.append(one.key)
+def _put_option(sorting: Sorted, entry: Property, *, is_told: bool) -> None:
+    if entry.key in _OWN:
+        sorting.unused.append(entry.key)
         return
-    if (text := _oddity(one.key, is_told=is_told)) is not None:
-        found.odd.append(Wrong(one.line, one.key, text))
-    _put(found, found.options, one.key, one)
+    if (text := _oddity(entry.key, is_told=is_told)) is not None:
+        sorting.odd.append(Wrong(entry.line, entry.key, text))
+    _put(sorting, sorting.options, entry.key, entry)
 
 
 def _refusal(key: str) -> str | None:
@@ -172,7 +172,11 @@ def _oddity(key: str, *, is_told: bool) -> str | None:
 
 
 def _unknown(key: str, prefix: str | None) -> str:
-    legal = legal_jdbc_keys(prefix) if prefix else tuple(one for each in PREFIXES for one in legal_jdbc_keys(each))
+    legal = (
+        legal_jdbc_keys(prefix)
+        if prefix
+        else tuple(legal_key for each in PREFIXES for legal_key in legal_jdbc_keys(each))
+    )
     names = [*_JDBC, f"{EXTRA}*"]
     where = f"after {prefix}" if prefix else f"after {', '.join(PREFIXES)}"
     return f"unknown key{suggest_name(key.lower(), legal)} (legal {where}: {', '.join(names)})"

@@ -103,14 +103,14 @@ class PropsTree:
             **self._take_url_options(where, trusted=trusted),
             **({"user": user} if where.is_jdbc and user else {}),
         }
-        for name, one in self.found.extra.items():
+        for name, entry in self.found.extra.items():
             if name.lower() in _PARALLEL:
-                self.notes.append(f"{one.key} is not used: the tool cuts the key into ranges itself")
+                self.notes.append(f"{entry.key} is not used: the tool cuts the key into ranges itself")
             elif name.lower() == "numpartitions":
-                source["max_connections"] = self._count(one)
+                source["max_connections"] = self._count(entry)
             else:
-                options[name] = one.value
-                self.origins["source", "jdbc", name] = one
+                options[name] = entry.value
+                self.origins["source", "jdbc", name] = entry
         if options:
             source["jdbc"] = options
         if (password := self._password(where)) is not None:
@@ -118,21 +118,21 @@ class PropsTree:
         return source
 
     def _url(self, user: str | None) -> SourceUrl:
-        one = self._require("url")
-        if one is None:
+        entry = self._require("url")
+        if entry is None:
             return SourceUrl("jdbc:none:none", is_jdbc=True)
         try:
-            where = source_url(one.value, user)
+            where = source_url(entry.value, user)
         except ValueError as error:
-            self._wrong(one, str(error))
+            self._wrong(entry, str(error))
             return SourceUrl("jdbc:none:none", is_jdbc=True)
         if not where.is_jdbc and not (user or where.user):
-            self._wrong(one, "names no user, and there is no key `…jdbc.user`")
+            self._wrong(entry, "names no user, and there is no key `…jdbc.user`")
         return where
 
     def _take_url_options(self, where: SourceUrl, *, trusted: bool) -> dict[str, str]:
         """The URL's parameters that are options here. What others need and this tool does not is told and left out."""
-        one, word = self.found.jdbc.get("url"), driver_word(where.url)
+        entry, word = self.found.jdbc.get("url"), driver_word(where.url)
         used = {key: value for key, value in where.options.items() if not is_unused(word, key)}
         self.notes += [
             f"{key} in the URL is not used: the tool settles it itself"
@@ -140,7 +140,7 @@ class PropsTree:
         ]
         self.schema = used.pop("currentSchema", None) if word == "postgresql" else None
         for key, text in option_problems(known_drivers().get(word), used, trusted=trusted):
-            self._wrong(one, f"parameter {key} {text}")
+            self._wrong(entry, f"parameter {key} {text}")
         return used
 
     def _add_schema(self, table: Property) -> str:
@@ -209,13 +209,13 @@ class PropsTree:
             pull |= {"limit": self.source_limit, "most_pages": 1}
         return pull
 
-    def _level(self, one: Property) -> None:
-        name = one.value.upper()
+    def _level(self, entry: Property) -> None:
+        name = entry.value.upper()
         if name not in _LEVELS:
-            self._wrong(one, f"is no storage level of Spark's{suggest_name(name, _LEVELS)}")
+            self._wrong(entry, f"is no storage level of Spark's{suggest_name(name, _LEVELS)}")
         elif name not in _HELD_SO:
             self.notes.append(
-                f"{one.key}={name} is not used: rows are held once, in memory and on disk (MEMORY_AND_DISK), so that none "
+                f"{entry.key}={name} is not used: rows are held once, in memory and on disk (MEMORY_AND_DISK), so that none "
                 "is read twice"
             )
 
@@ -239,43 +239,45 @@ class PropsTree:
                 generator, "derives partitions in a way that is not known here; use lake.partition_by: [day(column)]"
             )
         if self.found.options:
-            lake["options"] = {name: one.value for name, one in self.found.options.items()}
-            for name, one in self.found.options.items():
-                self.origins["tables", 0, "lake", "options", name] = one
+            lake["options"] = {name: option.value for name, option in self.found.options.items()}
+            for name, entry in self.found.options.items():
+                self.origins["tables", 0, "lake", "options", name] = entry
         return lake
 
     def _partition_fields(self) -> list[str]:
-        one = self.found.write.get("partition")
+        entry = self.found.write.get("partition")
         fields = []
-        for name in _names(one.value) if one is not None else ():
+        for name in _names(entry.value) if entry is not None else ():
             column, _, how = name.partition(":")
             if how.upper() not in ("", "SIMPLE"):
-                self._wrong(one, "holds a field that is not SIMPLE; use lake.partition_by: [day(column)] in a config")
+                self._wrong(entry, "holds a field that is not SIMPLE; use lake.partition_by: [day(column)] in a config")
             fields.append(column)
         return fields
 
-    def _count(self, one: Property) -> int:
-        if re.fullmatch(r"[1-9][0-9]{0,3}", one.value.strip()):
-            return int(one.value)
-        self._wrong(one, "expected a whole number from 1 up")
+    def _count(self, entry: Property) -> int:
+        if re.fullmatch(r"[1-9][0-9]{0,3}", entry.value.strip()):
+            return int(entry.value)
+        self._wrong(entry, "expected a whole number from 1 up")
         return 1
 
-    def _truth(self, one: Property) -> bool:
-        word = one.value.strip().lower()
+    def _truth(self, entry: Property) -> bool:
+        word = entry.value.strip().lower()
         if word not in ("true", "false"):
-            self._wrong(one, "expected true or false")
+            self._wrong(entry, "expected true or false")
         return word == "true"
 
     def _require(self, name: str) -> Property | None:
-        one = self.found.jdbc.get(name)
-        if one is None or not one.value:
-            self.found.wrong.append(Wrong(1 if one is None else one.line, f"hoodie.streamer.jdbc.{name}", "is missing"))
+        entry = self.found.jdbc.get(name)
+        if entry is None or not entry.value:
+            self.found.wrong.append(
+                Wrong(1 if entry is None else entry.line, f"hoodie.streamer.jdbc.{name}", "is missing")
+            )
             return None
-        return one
+        return entry
 
-    def _wrong(self, one: Property | None, text: str) -> None:
-        if one is not None:
-            self.found.wrong.append(Wrong(one.line, one.key, text))
+    def _wrong(self, entry: Property | None, text: str) -> None:
+        if entry is not None:
+            self.found.wrong.append(Wrong(entry.line, entry.key, text))
 
     def _trace_jdbc(self, name: str, *location: str | int) -> None:
         if name in self.found.jdbc:
@@ -333,14 +335,14 @@ def parse_props(
 ) -> FromProps:
     """As `load_props`, of a text. Touches no file."""
     try:
-        found = sort_keys(parse_properties(text))
+        sorting = sort_keys(parse_properties(text))
     except PropertiesError as error:
         raise _error([Wrong(error.line, "", str(error))], place) from None
-    build = PropsTree(found, place, incrementing=incrementing, source_limit=source_limit)
+    build = PropsTree(sorting, place, incrementing=incrementing, source_limit=source_limit)
     tree = build.tree()
     tree["reports"] = str(reports)
-    if found.wrong:
-        raise _error(found.wrong, place)
+    if sorting.wrong:
+        raise _error(sorting.wrong, place)
     config = _validate(tree, build, place)
     shown = build.build_portable_tree(tree, config.tables[0].lake.path)
     return FromProps(config, shown, tuple(build.notes), build.password is not None)
@@ -353,7 +355,7 @@ def _validate(tree: Tree, build: PropsTree, place: Place) -> Config:
     try:
         return Config.model_validate(tree, context=place)
     except ValidationError as error:
-        document = Document(values=tree, lines={location: one.line for location, one in build.origins.items()})
+        document = Document(values=tree, lines={location: entry.line for location, entry in build.origins.items()})
         raise _error(list(_wrongs(error, document, build.origins)), place) from None
 
 
@@ -387,4 +389,4 @@ def _text(path: Path) -> str:
 
 
 def _error(wrong: list[Wrong], place: Place) -> ConfigError:
-    return join_problems(((one.line, one.key, one.text) for one in wrong), place.file, fix=_FIX)
+    return join_problems(((problem.line, problem.key, problem.text) for problem in wrong), place.file, fix=_FIX)

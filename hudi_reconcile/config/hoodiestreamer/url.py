@@ -77,16 +77,16 @@ def source_url(text: str, user: str | None) -> SourceUrl:
     product = read_product(text)
     if product not in _ENGINES:
         return SourceUrl(text, is_jdbc=True)
-    found = _URL.fullmatch(text)
-    if found is None or not found["database"]:
+    match = _URL.fullmatch(text)
+    if match is None or not match["database"]:
         raise ValueError(f"not a URL of one host and one database, such as {_EXAMPLES[product]}")
-    given = dict(parse_qsl(found["query"] or "", keep_blank_values=True))
+    given = dict(parse_qsl(match["query"] or "", keep_blank_values=True))
     login, password = given.pop("user", None), given.pop("password", None)
     tls = _postgres_tls(given) if product == "postgresql" else _mysql_tls(given)
     name = user or login or ""
-    port = found["port"] or ("5432" if product == "postgresql" else "3306")
+    port = match["port"] or ("5432" if product == "postgresql" else "3306")
     query = f"?{urlencode(tls, safe='/')}" if tls else ""
-    where = f"{found['host'] or '127.0.0.1'}:{port}/{quote(unquote(found['database']), safe='')}"
+    where = f"{match['host'] or '127.0.0.1'}:{port}/{quote(unquote(match['database']), safe='')}"
     url = f"{_ENGINES[product]}://{quote(name, safe='')}@{where}{query}"
     return SourceUrl(url, user=login, password=password, options=given)
 
@@ -106,11 +106,11 @@ def _mysql_tls(given: dict[str, str]) -> dict[str, str]:
     if mode is not None:
         if mode.lower() not in _MYSQL_MODES:
             raise ValueError(f"holds an sslMode that is not known (legal: {', '.join(_MYSQL_MODES)})")
-        found = _MYSQL_MODES[mode.lower()]
+        ssl_mode = _MYSQL_MODES[mode.lower()]
     else:
-        found = "disable" if wanted == "false" else "require" if "true" in (wanted, required) else None
-        found = "verify-ca" if (found, verified) == ("require", "true") else found
-    tls = {} if found is None else {"sslmode": found}
+        ssl_mode = "disable" if wanted == "false" else "require" if "true" in (wanted, required) else None
+        ssl_mode = "verify-ca" if (ssl_mode, verified) == ("require", "true") else ssl_mode
+    tls = {} if ssl_mode is None else {"sslmode": ssl_mode}
     if (root := given.pop("serverSslCert", None)) is not None:
         tls["sslrootcert"] = root
     return tls

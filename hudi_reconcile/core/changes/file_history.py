@@ -48,13 +48,13 @@ def link_chains(commits: Sequence[Commit], writes: Sequence[Commit]) -> tuple[Ch
     does not tell one file of each that it wrote, where the version before the first is no longer on the timeline, or where
     the files do not all have the table's schema of now.
     """
-    if not all(_is_told(one) for one in commits):
+    if not all(_is_told(commit) for commit in commits):
         return None
-    asked = {one.instant.requested: n for n, one in enumerate(commits)}
-    written = _group_writes(frozenset(group for one in commits for group in one.groups), writes)
-    found = [_chain(number, files, asked) for number, (_, files) in enumerate(sorted(written.items()))]
-    chains = tuple(chain for chain in found if chain is not None)
-    is_whole = len(chains) == len(found)
+    asked = {commit.instant.requested: n for n, commit in enumerate(commits)}
+    written = _group_writes(frozenset(group for commit in commits for group in commit.groups), writes)
+    all_chains = [_chain(number, files, asked) for number, (_, files) in enumerate(sorted(written.items()))]
+    chains = tuple(chain for chain in all_chains if chain is not None)
+    is_whole = len(chains) == len(all_chains)
     return chains if is_whole and _one_schema(chains, writes) and _readable(chains) else None
 
 
@@ -66,12 +66,12 @@ _Written = tuple[str, WrittenFile]
 
 
 def _group_writes(groups: frozenset[FileGroup], writes: Sequence[Commit]) -> Mapping[FileGroup, list[_Written]]:
-    found: dict[FileGroup, list[_Written]] = {}
-    for write in sorted(writes, key=lambda one: one.instant.requested):
+    files_by_group: dict[FileGroup, list[_Written]] = {}
+    for write in sorted(writes, key=lambda write: write.instant.requested):
         for file in write.files:
             if file.group in groups:
-                found.setdefault(file.group, []).append((write.instant.requested, file))
-    return found
+                files_by_group.setdefault(file.group, []).append((write.instant.requested, file))
+    return files_by_group
 
 
 def _chain(number: int, files: Sequence[_Written], asked: Mapping[str, int]) -> Chain | None:
@@ -92,12 +92,12 @@ def _one_schema(chains: Sequence[Chain], writes: Sequence[Commit]) -> bool:
     """True where all the files were written with the schema that the table has now, and their readers need no more than it."""
     schemas = {write.instant.requested: write.schema for write in writes}
     schema = schemas[max(schemas)] if schemas else None
-    last = max(writes, key=lambda one: one.instant.completed, default=None)
+    last = max(writes, key=lambda commit: commit.instant.completed, default=None)
     if schema is None or last is None or _REPAIRED in schema:
         return False
     wanted = _drop_nullability(schema)
-    found = {last.schema, *(schemas[one.requested] for one in list_versions(chains))}
-    return all(one is not None and _drop_nullability(one) == wanted for one in found)
+    file_schemas = {last.schema, *(schemas[version.requested] for version in list_versions(chains))}
+    return all(file_schema is not None and _drop_nullability(file_schema) == wanted for file_schema in file_schemas)
 
 
 def _drop_nullability(avro: str) -> str:
@@ -114,7 +114,7 @@ def _drop_nullability(avro: str) -> str:
 
 def _bare(node: Any) -> Any:
     if isinstance(node, list):
-        kinds = [_bare(one) for one in node if one != "null"]
+        kinds = [_bare(part) for part in node if part != "null"]
         return kinds[0] if len(kinds) == 1 and len(node) > 1 else kinds
     if isinstance(node, dict):
         return {name: _bare(value) for name, value in node.items() if name != "default"}
@@ -122,7 +122,7 @@ def _bare(node: Any) -> Any:
 
 
 def _readable(chains: Sequence[Chain]) -> bool:
-    paths = [one.path for one in list_versions(chains)]
+    paths = [version.path for version in list_versions(chains)]
     names = {path.rpartition("/")[2] for path in paths}  # rows tell the name of their file
     plain = all(path.endswith(".parquet") and is_no_pattern(path) for path in paths)
     return plain and len(names) == len(paths)
@@ -185,20 +185,22 @@ def link_states(
     requested times of all of these, `archived` the greatest of those in the archive. None where writes left the timeline from
     the first commit on: then nobody knows what they wrote.
     """
-    asked = {one.instant.requested: n for n, one in enumerate(commits)}
+    asked = {commit.instant.requested: n for n, commit in enumerate(commits)}
     if not asked:
         return ()
     if archived is not None and archived >= min(asked):
         return None
     line = _Line(asked, done, archived)
     written, serviced = _times(writes), _times(services)
-    groups = sorted({group for one in commits for group in one.groups})
+    groups = sorted({group for commit in commits for group in commit.groups})
     chains = [list(_reaches(group, written[group], serviced.get(group, ()), line)) for group in groups]
     moments = _moments(reach for chain in chains for reach in chain)
     return tuple(
         tuple(
-            FileState(number, place, one.group, moments[one], one.requested, asked.get(one.requested or BEGINNING))
-            for place, one in enumerate(chain)
+            FileState(
+                number, place, reach.group, moments[reach], reach.requested, asked.get(reach.requested or BEGINNING)
+            )
+            for place, reach in enumerate(chain)
         )
         for number, chain in enumerate(chains)
     )
@@ -223,11 +225,11 @@ class _Line:
 
 
 def _times(commits: Sequence[Commit]) -> Mapping[FileGroup, list[str]]:
-    found: dict[FileGroup, list[str]] = {}
-    for requested, groups in sorted((one.instant.requested, one.groups) for one in commits):
+    times_by_group: dict[FileGroup, list[str]] = {}
+    for requested, groups in sorted((commit.instant.requested, commit.groups) for commit in commits):
         for group in groups:
-            found.setdefault(group, []).append(requested)
-    return found
+            times_by_group.setdefault(group, []).append(requested)
+    return times_by_group
 
 
 def _reaches(group: FileGroup, written: Sequence[str], serviced: Sequence[str], line: _Line) -> Iterator[_Reach]:
@@ -239,7 +241,9 @@ def _reaches(group: FileGroup, written: Sequence[str], serviced: Sequence[str], 
             continue
         last = line.find_end(following)
         if last is not None:  # else there was nothing before
-            yield _Reach(group, requested if is_asked else None, max(one for one in known if one <= last), last)
+            yield _Reach(
+                group, requested if is_asked else None, max(moment for moment in known if moment <= last), last
+            )
 
 
 def find_latest_before(requested: str, done: Sequence[str], archived: str | None) -> str | None:
@@ -247,7 +251,7 @@ def find_latest_before(requested: str, done: Sequence[str], archived: str | None
 
     None before the first of all. A savepoint keeps its commit on the active timeline while later ones leave it.
     """
-    earlier = max((one for one in done if one < requested), default=None)
+    earlier = max((moment for moment in done if moment < requested), default=None)
     if archived is not None and (earlier is None or earlier < archived):
         return subtract_millisecond(requested)
     return earlier
@@ -255,10 +259,10 @@ def find_latest_before(requested: str, done: Sequence[str], archived: str | None
 
 def _moments(reaches: Iterator[_Reach]) -> Mapping[_Reach, str]:
     """A moment for each, as few distinct ones as there can be: the end of the first to end, for all that hold it; and so on."""
-    found: dict[_Reach, str] = {}
+    moments: dict[_Reach, str] = {}
     moment = None
-    for one in sorted(reaches, key=lambda reach: reach.last):
-        if moment is None or moment < one.first:
-            moment = one.last
-        found[one] = moment
-    return found
+    for state in sorted(reaches, key=lambda reach: reach.last):
+        if moment is None or moment < state.first:
+            moment = state.last
+        moments[state] = moment
+    return moments

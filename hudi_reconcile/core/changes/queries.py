@@ -54,9 +54,9 @@ def name_op(before: Image | None, after: Image | None) -> str:
     return "i" if before is None else "d" if after is None else "u"
 
 
-def is_same_image(left: Image, right: Image) -> bool:
+def is_same_image(image: Image, other: Image) -> bool:
     """Equality of rows, but for the tool's own read sequence: reading a row again is no change of it."""
-    return {**left, READ_SEQ: None} == {**right, READ_SEQ: None}
+    return {**image, READ_SEQ: None} == {**other, READ_SEQ: None}
 
 
 def compare_states(commit: int, before: State, after: State, rewritten: Iterable[Key] = ()) -> Iterator[Change]:
@@ -76,19 +76,19 @@ def answer(kind: QueryType, log: Iterable[Change]) -> tuple[Change, ...]:
     if kind == "append-only":
         return tuple(change for change in changes if change.op == "i")
     fold = _net if kind == "min-delta" else _newest
-    found = [one for chain in _chains(changes) if (one := fold(chain)) is not None]
-    return tuple(sorted(found, key=lambda one: (one.commit, repr(one.key))))
+    net_changes = [change for chain in _chains(changes) if (change := fold(chain)) is not None]
+    return tuple(sorted(net_changes, key=lambda change: (change.commit, repr(change.key))))
 
 
 def apply_changes(state: State, changes: Iterable[Change]) -> dict[Key, Image]:
     """The table after these changes, in their order."""
-    found = dict(state)
+    images = dict(state)
     for change in changes:
         if change.after is None:
-            found.pop(change.key, None)
+            images.pop(change.key, None)
         else:
-            found[change.key] = change.after
-    return found
+            images[change.key] = change.after
+    return images
 
 
 def _newest(chain: Sequence[Change]) -> Change | None:
@@ -107,8 +107,8 @@ def _net(chain: Sequence[Change]) -> Change | None:
 
 def _chains(changes: Sequence[Change]) -> Iterator[list[Change]]:
     by_key = sorted(changes, key=lambda change: repr(change.key))  # stable: each chain keeps its order
-    for _, found in groupby(by_key, key=lambda change: change.key):
-        chain = list(found)
+    for _, group in groupby(by_key, key=lambda change: change.key):
+        chain = list(group)
         for earlier, later in pairwise(chain):
             if (earlier.after is None) != (later.before is None):
                 raise BrokenChainError

@@ -96,7 +96,10 @@ class Span:
 def count_rows_written(commits: Sequence[Commit]) -> float:
     """How many rows the commits inserted or updated, as they count them; infinite where one of them does not tell."""
     counts = [file.counts for commit in commits for file in commit.files]
-    return sum(math.inf if one is None else one.inserted_rows + one.updated_rows for one in counts)
+    return sum(
+        math.inf if file_counts is None else file_counts.inserted_rows + file_counts.updated_rows
+        for file_counts in counts
+    )
 
 
 def read_instant(text: str, option: str) -> str:
@@ -142,7 +145,7 @@ def select_span(start: str, end: str, commits: Sequence[Commit], cut: Cut | None
 
     Raises UsageError for a backward range, and for one that begins where history is gone; it names the first usable instant.
     """
-    done = sorted(commits, key=lambda one: (one.instant.completed, one.instant.requested))
+    done = sorted(commits, key=lambda commit: (commit.instant.completed, commit.instant.requested))
     newest = done[-1].instant.completed if done else BEGINNING
     ends = {EARLIEST: BEGINNING, LATEST: newest}
     after, upto = ends.get(start, start), ends.get(end, end)
@@ -157,7 +160,7 @@ def select_span(start: str, end: str, commits: Sequence[Commit], cut: Cut | None
             f"--from {start}: {cut.why}, and what changed up to {cut.instant} can no longer be told",
             fix=f"the first usable instant is --from {cut.instant}",
         )
-    inside = tuple(one for one in done if after < one.instant.completed <= upto)
+    inside = tuple(commit for commit in done if after < commit.instant.completed <= upto)
     return Span(after, upto, inside, (*_notes("--from", start, done), *_notes("--to", end, done)))
 
 
@@ -169,7 +172,7 @@ def find_cut(commits: Sequence[Commit], retained_from: str | None, archived: str
     whose state is there. `archived` is the newest completion time of a commit that left the active timeline.
     """
     cuts = [Cut(archived, "older commits are archived")] if archived else []
-    gone = [one.instant.completed for one in commits if one.instant.requested <= (retained_from or BEGINNING)]
+    gone = [commit.instant.completed for commit in commits if commit.instant.requested <= (retained_from or BEGINNING)]
     cuts += [Cut(max(gone), "the cleaner removed older file versions")] if gone else []
     return max(cuts, key=lambda cut: cut.instant, default=None)
 
@@ -185,16 +188,16 @@ def find_entangled(
     compactions and clusterings, make a file group anew for those that complete after they were requested: the rows of a commit
     that was requested before are in no version as of that commit.
     """
-    for one in asked:
+    for asked_commit in asked:
         for service in services:
             if (
-                one.instant.requested < service.instant.requested < one.instant.completed
-                and one.groups & service.groups
+                asked_commit.instant.requested < service.instant.requested < asked_commit.instant.completed
+                and asked_commit.groups & service.groups
             ):
-                return one, service
-    wanted = {one.instant.requested for one in asked}
+                return asked_commit, service
+    wanted = {commit.instant.requested for commit in asked}
     last: dict[FileGroup, Commit] = {}
-    for commit in sorted(commits, key=lambda one: one.instant.requested):
+    for commit in sorted(commits, key=lambda commit: commit.instant.requested):
         for group in commit.groups:
             earlier = last.get(group)
             overlaps = earlier is not None and _overlap(earlier.instant, commit.instant)
@@ -226,7 +229,7 @@ def infer_offset_minutes(completed: str, modified_utc_millis: int) -> int:
 
 def check_order(written: Sequence[tuple[str, int]]) -> None:
     """Raises UsageError where instants, with when their files were written, are not in the order in which they came to be."""
-    in_time = [completed for completed, _ in sorted(written, key=lambda one: one[1])]
+    in_time = [completed for completed, _ in sorted(written, key=lambda pair: pair[1])]
     if in_time != sorted(in_time):
         raise UsageError(
             "the table's writers run in different time zones: the names of its commits are not in the order in which they came",
@@ -239,10 +242,10 @@ def find_commit_from_the_future(commits: Sequence[Commit]) -> Commit | None:
 
     A storage whose clock is a little behind is no zone.
     """
-    for one in commits:
-        early = count_epoch_micros(one.instant.requested) - count_epoch_micros(one.instant.completed)
+    for commit in commits:
+        early = count_epoch_micros(commit.instant.requested) - count_epoch_micros(commit.instant.completed)
         if early > _HALF_HOUR_MILLIS * 1000 - 10 * _WRITTEN_MILLIS * 1000:
-            return one
+            return commit
     return None
 
 
@@ -251,11 +254,11 @@ def _overlap(first: Instant, second: Instant) -> bool:
 
 
 def _notes(option: str, position: str, done: Sequence[Commit]) -> tuple[str, ...]:
-    if position in (EARLIEST, LATEST) or position in {one.instant.completed for one in done}:
+    if position in (EARLIEST, LATEST) or position in {write.instant.completed for write in done}:
         return ()
-    for one in done:
-        if one.instant.requested == position:
-            return (f"{option} {position} is when a commit was requested; it completed at {one.instant.completed}",)
+    for commit in done:
+        if commit.instant.requested == position:
+            return (f"{option} {position} is when a commit was requested; it completed at {commit.instant.completed}",)
     return (f"{option} {position} is no commit of this table; it is taken as a point in time",)
 
 
@@ -296,47 +299,47 @@ def list_log_counts(commits: Sequence[Commit], writes: Sequence[Commit]) -> tupl
     `writes` are all of the table that its timeline still holds: a file holds the rows of the one that it was made from, but
     for those that the commit inserted and deleted. The commits must have replaced no file group.
     """
-    held = {
+    rows_by_version = {
         (file.group, write.instant.requested): file.counts.rows
         for write in writes
         for file in write.files
         if file.counts is not None
     }
-    if not commits or not all(_is_told(file, held) for one in commits for file in one.files):
+    if not commits or not all(_is_told(file, rows_by_version) for commit in commits for file in commit.files):
         return None
-    return tuple(_sum_log_counts(n, one) for n, one in enumerate(commits))
+    return tuple(_sum_log_counts(n, commit) for n, commit in enumerate(commits))
 
 
 def is_shorter(log: Sequence[LoggedCommit], commits: Sequence[Commit], *, latest_only: bool) -> bool:
     """True where the log is read sooner than the files: those that the commits wrote, or the latest of each file group."""
-    written = [(file.group, file.counts.rows) for one in commits for file in one.files if file.counts is not None]
+    written = [(file.group, file.counts.rows) for commit in commits for file in commit.files if file.counts is not None]
     rows = sum(dict(written).values()) if latest_only else sum(rows for _, rows in written)
     return count_images(log) * (ROWS_LATEST if latest_only else ROWS_EACH) <= rows
 
 
 def count_images(log: Sequence[LoggedCommit]) -> int:
     """How many images of rows are to be found of the commits."""
-    return sum(one.inserted_rows + 2 * one.updated_rows + one.deleted_rows for one in log)
+    return sum(commit.inserted_rows + 2 * commit.updated_rows + commit.deleted_rows for commit in log)
 
 
-def find_log_span(found: Sequence[LoggedCommit]) -> tuple[str, str] | None:
+def find_log_span(commits: Sequence[LoggedCommit]) -> tuple[str, str] | None:
     """A range, its begin exclusive, that holds the commits with a log by requested as by completion time; None without any.
 
     Hudi's CDC query goes by requested times, where its incremental query goes by completion times (measured with 1.2.0).
     """
-    logged = [one for one in found if one.has_log]
+    logged = [commit for commit in commits if commit.has_log]
     if not logged:
         return None
-    return subtract_millisecond(min(one.requested for one in logged)), max(one.completed for one in logged)
+    return subtract_millisecond(min(commit.requested for commit in logged)), max(commit.completed for commit in logged)
 
 
-def _is_told(file: WrittenFile, held: Mapping[tuple[FileGroup, str], int]) -> bool:
+def _is_told(file: WrittenFile, rows_by_version: Mapping[tuple[FileGroup, str], int]) -> bool:
     counts = file.counts
     if counts is None:
         return False
     if file.previous is None:
         return not file.has_log and counts == RowCounts(counts.rows, counts.rows)
-    earlier = held.get((file.group, file.previous))
+    earlier = rows_by_version.get((file.group, file.previous))
     return file.has_log and earlier is not None and counts.rows == earlier + counts.inserted_rows - counts.deleted_rows
 
 
@@ -346,8 +349,8 @@ def _sum_log_counts(n: int, commit: Commit) -> LoggedCommit:
         n,
         commit.instant.requested,
         commit.instant.completed,
-        sum(one.inserted_rows for one in counts),
-        sum(one.updated_rows for one in counts),
-        sum(one.deleted_rows for one in counts),
+        sum(file_counts.inserted_rows for file_counts in counts),
+        sum(file_counts.updated_rows for file_counts in counts),
+        sum(file_counts.deleted_rows for file_counts in counts),
         any(file.has_log for file in commit.files),
     )

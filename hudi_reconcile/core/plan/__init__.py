@@ -1,1 +1,1 @@
-"""A plan of corrections: guards, approvals, who else writes the table, and what became of each key."""
+"""A plan of corrections: its steps and guards, who approves it, and what became of each key."""

@@ -25,7 +25,7 @@ REASONS: Mapping[str, str] = {
     NOT_ASKED: "left out by --only: run the same apply without it",
     UNKNOWN: "not written by an earlier apply of the plan, whose commit does not tell why: sweep again",
     REFUSED: "the plan was refused as a whole: this run wrote nothing",
-    ERROR: "an error ended the apply before it wrote anything",
+    ERROR: "an error ended the apply before a commit of it was seen",
 }
 
 STILL_DONE = frozenset({NOT_COMMITTED, NOT_ASKED})  # by the same apply, run again
@@ -66,17 +66,17 @@ def count_unfinished(status: Mapping[str, int], rows: int, plan_run: str) -> Unc
     >>> count_unfinished({"applied": 1, "failed": 1}, 3, "20261121T132616Z-400a1c").by_reason
     {'failed': 1, 'not_asked': 2}
     """
-    left = {reason: found for reason, found in status.items() if reason in REASONS and found}
-    if (others := rows - sum(left.values())) > 0:
-        left[NOT_ASKED] = others
+    rows_by_reason = {reason: count for reason, count in status.items() if reason in REASONS and count}
+    if (others := rows - sum(rows_by_reason.values())) > 0:
+        rows_by_reason[NOT_ASKED] = others
     why = "an error ended the apply before they could be listed: run the same apply again"
-    return Uncorrected(rows, left, why=why, plan_run=plan_run) if rows else Uncorrected()
+    return Uncorrected(rows, rows_by_reason, why=why, plan_run=plan_run) if rows else Uncorrected()
 
 
-def infer_reasons(left: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, str]:
+def infer_reasons(counts: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[str, str]:
     """What the rows that an earlier commit left are to be called, from how they stood just after it.
 
-    `left` are that commit's own counts; it does not say which row. `seen` are the rows by how they stood. One reason is the
+    `counts` are that commit's own counts; it does not say which row. `seen` are the rows by how they stood. One reason is the
     reason of all; where the others come out even, the one that is over is that of the rows that nothing is seen of.
 
     >>> infer_reasons({"moved": 2}, {"unknown": 1, "superseded": 1})
@@ -86,9 +86,9 @@ def infer_reasons(left: Mapping[str, int], seen: Mapping[str, int]) -> Mapping[s
     >>> infer_reasons({"superseded": 1, "held": 1}, {"unknown": 2})
     {}
     """
-    over = {reason: rows for reason, rows in left.items() if rows and rows != seen.get(reason)}
-    if len([rows for rows in left.values() if rows]) == 1:
-        return dict.fromkeys(seen, next(iter(left)))
+    over = {reason: rows for reason, rows in counts.items() if rows and rows != seen.get(reason)}
+    if len([rows for rows in counts.values() if rows]) == 1:
+        return dict.fromkeys(seen, next(iter(counts)))
     if len(over) == 1 and over == {reason: seen.get(UNKNOWN, 0) for reason in over}:
         return {UNKNOWN: next(iter(over))}
     return {}
@@ -110,12 +110,12 @@ def format_counts(counts: Mapping[str, int]) -> str:
 def parse_counts(text: str) -> Mapping[str, int]:
     """The counts that `format_counts` wrote. Raises LakeError for any other text."""
     try:
-        found = parse_json(text)
+        counts = parse_json(text)
     except ValueError as error:
         raise _unreadable() from error
-    if not isinstance(found, dict) or not all(type(rows) is int and rows >= 0 for rows in found.values()):
+    if not isinstance(counts, dict) or not all(type(rows) is int and rows >= 0 for rows in counts.values()):
         raise _unreadable()
-    return found
+    return counts
 
 
 def _unreadable() -> LakeError:

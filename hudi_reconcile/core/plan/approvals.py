@@ -66,9 +66,9 @@ def find_approval(plan: Plan, said: Iterable[Approved], duties: Duties) -> Appro
     to be others than the planner and nobody knows who that is.
     """
     mine = [
-        one
-        for one in said
-        if one.plan_id == plan.plan_id and (one.upserts, one.deletes) == (plan.upserts, plan.deletes)
+        approval
+        for approval in said
+        if approval.plan_id == plan.plan_id and (approval.upserts, approval.deletes) == (plan.upserts, plan.deletes)
     ]
     if mine and duties.apart and duties.planner is None:
         raise _build_refusal(
@@ -76,8 +76,8 @@ def find_approval(plan: Plan, said: Iterable[Approved], duties: Duties) -> Appro
             "does not say who made it, so nobody knows who is another (policy.approver)",
             f"sweep again, then: {_write_approve_command('RUN', plan)}",
         )
-    owned = [one for one in mine if one not in duties.borrowed]
-    other = [one for one in owned if not duties.apart or _is_other(one, duties)]
+    owned = [approval for approval in mine if approval not in duties.borrowed]
+    other = [approval for approval in owned if not duties.apart or _is_other(approval, duties)]
     if other:
         return other[-1]
     if owned:
@@ -118,7 +118,7 @@ def refuse_hidden_user(plan: Plan) -> None:
 
 
 def _names(said: Iterable[Approved]) -> str:
-    return ", ".join(dict.fromkeys(f"{one.by} ({one.login})" for one in said))
+    return ", ".join(dict.fromkeys(f"{approval.by} ({approval.login})" for approval in said))
 
 
 def _write_approve_command(run_id: str, plan: Plan) -> str:
@@ -130,18 +130,20 @@ def _build_refusal(plan: Plan, why: str, fix: str) -> RefusedError:
     return RefusedError(f"table {plan.table}: the plan of run {plan.run_id} {why}", fix=fix, guards=guards)
 
 
-def _is_other(one: Approved, duties: Duties) -> bool:
+def _is_other(approval: Approved, duties: Duties) -> bool:
     people = [duties.applier, *([] if duties.planner is None else [duties.planner])]
-    return not any(_is_same(Actor(one.by, one.login, one.uid), who, by_login=duties.by_login) for who in people)
+    return not any(
+        _is_same(Actor(approval.by, approval.login, approval.uid), who, by_login=duties.by_login) for who in people
+    )
 
 
-def _is_same(one: Actor, other: Actor, *, by_login: bool) -> bool:
-    if _fold(one.name) == _fold(other.name):
+def _is_same(actor: Actor, other: Actor, *, by_login: bool) -> bool:
+    if _fold(actor.name) == _fold(other.name):
         return True
     if not by_login:
         return False
     # One user id is one login, whatever it is called; one login may have other ids on two machines.
-    return _fold(one.login) == _fold(other.login) or ("" != one.uid == other.uid)
+    return _fold(actor.login) == _fold(other.login) or ("" != actor.uid == other.uid)
 
 
 def _fold(name: str) -> str:

@@ -53,7 +53,7 @@ class PlanCounts:
 def judge_replacement(counts: PlanCounts, policy: Policy) -> tuple[Guard, ...]:
     """The guards of a pull that replaces the whole table: what it would delete; how much it writes is its nature."""
     wanted = ("empty_source", "max_deletes", "max_delete_share")
-    return tuple(one for one in judge_guards(counts, policy, verb="pull") if one.name in wanted)
+    return tuple(guard for guard in judge_guards(counts, policy, verb="pull") if guard.name in wanted)
 
 
 def judge_guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> tuple[Guard, ...]:
@@ -91,22 +91,22 @@ def judge_guards(counts: PlanCounts, policy: Policy, *, verb: str = "apply") -> 
     )
 
 
-def tighten_guards(found: tuple[Guard, ...], policy: Policy) -> tuple[Guard, ...]:
+def tighten_guards(guards: tuple[Guard, ...], policy: Policy) -> tuple[Guard, ...]:
     """The guards of a plan under the limits of now, where those are lower: what was allowed then may not be any more."""
     limits = {
         "max_deletes": policy.max_deletes,
         "max_delete_share": policy.max_delete_share,
         "max_upsert_share": policy.max_upsert_share,
     }
-    return tuple(_tighten_guard(one, limits[one.name]) if one.name in limits else one for one in found)
+    return tuple(_tighten_guard(guard, limits[guard.name]) if guard.name in limits else guard for guard in guards)
 
 
 def _tighten_guard(guard: Guard, limit: float) -> Guard:
-    planned, found = guard.limit, guard.found
-    if isinstance(planned, str) or isinstance(found, str) or limit >= planned:
+    planned, value = guard.limit, guard.found
+    if isinstance(planned, str) or isinstance(value, str) or limit >= planned:
         return guard
-    exempt = guard.ok and found > planned  # a table that is empty wants all its rows
-    return replace(guard, limit=limit, ok=guard.ok and (exempt or found <= limit))
+    exempt = guard.ok and value > planned  # a table that is empty wants all its rows
+    return replace(guard, limit=limit, ok=guard.ok and (exempt or value <= limit))
 
 
 def _key_overlap(counts: PlanCounts) -> Guard:
@@ -159,7 +159,7 @@ def guard_shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> G
 
 
 def list_failed_guards(
-    found: tuple[Guard, ...],
+    guards: tuple[Guard, ...],
     *,
     deletes: int,
     approved: int | None,
@@ -177,7 +177,7 @@ def list_failed_guards(
         "upsert": ("max_deletes", "max_delete_share", "replica_deletes", "changed_filter", "shrunken_source"),
         "delete": ("max_upsert_share", "same_column_share"),
     }.get(only or "", ())
-    for guard in found:
+    for guard in guards:
         if guard.name in other:
             continue
         approvable = guard.name in ("max_deletes", "max_delete_share") and approved == deletes

@@ -118,39 +118,39 @@ def build_part_requirements(part: str | None, partitions: tuple[str, ...]) -> tu
     return () if part is None else (Requirement(PART, part), *named)
 
 
-def parse(found: Mapping[str, Any]) -> Plan:
+def parse(document: Mapping[str, Any]) -> Plan:
     """The plan of a `plan.json`. Raises RefusedError for another version, or where a byte of it was changed."""
-    if found.get("version") != VERSION:
+    if document.get("version") != VERSION:
         raise RefusedError(
-            f"plan.json is version {found.get('version')!r}, this tool reads {VERSION}",
+            f"plan.json is version {document.get('version')!r}, this tool reads {VERSION}",
             fix="sweep again with this version",
         )
     try:
         plan = Plan(
-            run_id=found["run_id"],
-            table=found["table"],
-            created_micros=found["created_micros"],
-            lake_path=found["lake"]["path"],
-            lake_instant=found["lake"]["instant"],
-            source_identity=found["source"]["identity"],
-            source_snapshot=found["source"]["snapshot"],
-            key=tuple(found["key"]),
-            columns=tuple(found["columns"]),
-            segmentation=found["segmentation"],
-            by_kind=found["by_kind"],
-            upserts=found["upserts"],
-            deletes=found["deletes"],
-            guards=tuple(Guard(**guard) for guard in found["guards"]),
-            requirements=tuple(Requirement(**item) for item in found["requirements"]),
-            files=found["files"],
+            run_id=document["run_id"],
+            table=document["table"],
+            created_micros=document["created_micros"],
+            lake_path=document["lake"]["path"],
+            lake_instant=document["lake"]["instant"],
+            source_identity=document["source"]["identity"],
+            source_snapshot=document["source"]["snapshot"],
+            key=tuple(document["key"]),
+            columns=tuple(document["columns"]),
+            segmentation=document["segmentation"],
+            by_kind=document["by_kind"],
+            upserts=document["upserts"],
+            deletes=document["deletes"],
+            guards=tuple(Guard(**guard) for guard in document["guards"]),
+            requirements=tuple(Requirement(**item) for item in document["requirements"]),
+            files=document["files"],
         )
         _check_types(plan)
         plan_id = plan.plan_id
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise RefusedError("plan.json was changed: a field is missing or odd", fix="sweep again") from error
-    if plan_id != found.get("plan_id"):
+    if plan_id != document.get("plan_id"):
         raise RefusedError(
-            f"plan.json was changed: it hashes to {plan_id[:12]}, it says {str(found.get('plan_id'))[:12]}",
+            f"plan.json was changed: it hashes to {plan_id[:12]}, it says {str(document.get('plan_id'))[:12]}",
             fix="sweep again; plans are not edited by hand",
         )
     return plan
@@ -164,20 +164,20 @@ def write_canonical_bytes(value: Any) -> bytes:
 def _check_types(plan: Plan) -> None:
     """Raises TypeError or ValueError for a field that no sweep writes so: what shows or applies a plan relies on each."""
     texts = (plan.run_id, plan.table, plan.lake_path, plan.lake_instant, plan.source_identity, plan.source_snapshot)
-    named = [text for one in plan.requirements for text in (one.name, one.expected)]
-    judged = [text for one in plan.guards for text in (one.name, one.fix)]
+    named = [text for requirement in plan.requirements for text in (requirement.name, requirement.expected)]
+    judged = [text for guard in plan.guards for text in (guard.name, guard.fix)]
     files = [text for pair in dict(plan.files).items() for text in pair]
-    if not all(type(one) is str for one in (*texts, *plan.key, *plan.columns, *named, *judged, *files)):
+    if not all(type(text) is str for text in (*texts, *plan.key, *plan.columns, *named, *judged, *files)):
         raise TypeError("text")
     counts = (plan.created_micros, plan.upserts, plan.deletes, *dict(plan.by_kind).values())
-    if not all(type(one) is int and 0 <= one <= _LAST_MICROS for one in counts):
+    if not all(type(count) is int and 0 <= count <= _LAST_MICROS for count in counts):
         raise TypeError("count")
-    numbers = [number for one in plan.guards for number in (one.limit, one.found)]
-    if not all(type(one) in (int, float, str) for one in numbers) or any(
-        type(one.ok) is not bool for one in plan.guards
+    numbers = [number for guard in plan.guards for number in (guard.limit, guard.found)]
+    if not all(type(number) in (int, float, str) for number in numbers) or any(
+        type(guard.ok) is not bool for guard in plan.guards
     ):
         raise TypeError("guard")
-    if not all(type(one) is str for one in plan.partitions) or not 0 <= plan.max_age_micros <= _LAST_MICROS:
+    if not all(type(partition) is str for partition in plan.partitions) or not 0 <= plan.max_age_micros <= _LAST_MICROS:
         raise ValueError("requirement")
     if plan.expires_micros > _LAST_MICROS:
         raise ValueError("time")

@@ -51,7 +51,8 @@ def list_steps(plan: Plan) -> tuple[Step, ...]:
     """What apply does with this plan, in order. A step that depends on what the apply meets says on what."""
     age = f"{plan.max_age_micros / 3_600_000_000:g} h"
     texts = {
-        StepName.REQUIRE: f"check that the plan is for {plan.lake_path}, not older than {age} and not applied before",
+        StepName.REQUIRE: f"check that the plan is for {plan.lake_path} and not older than {age}; one that was applied "
+        "before is only verified again",
         StepName.GUARD: "hold the plan against the policy; a refusal writes nothing",
         StepName.ROLL_BACK: "where --dead-writer names a writer: roll back what it left in flight",
         StepName.RECHECK: f"read the {plan.upserts + plan.deletes} keys again on both sides; drop what moved meanwhile",
@@ -115,9 +116,9 @@ class Course:
 
     def try_again(self, first: StepName) -> Course:
         """A course of its own from this step on, for an attempt that may not count: another writer came first."""
-        found = Course(self._steps, self._say)
-        found.skip_to(first)
-        return found
+        course = Course(self._steps, self._say)
+        course.skip_to(first)
+        return course
 
     def skip_to(self, name: StepName) -> None:
         """Go on at a later step, as the plan's commits are on the timeline and nothing is written."""
@@ -128,6 +129,6 @@ class Course:
         self._refuse_gap(self._names[self._next :], "end")
 
     def _refuse_gap(self, passed: Sequence[StepName], name: str) -> None:
-        missing = [one for one in passed if one in ALWAYS]
+        missing = [step for step in passed if step in ALWAYS]
         if missing:
             raise UnexplainedStepError(f"step {', '.join(missing)} was left out before {name}")

@@ -81,7 +81,7 @@ def find_value_above(value: Value) -> Value:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_MICROS = 86_400_000_000
+DAY_MICROS = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def cut_bound(kind: Kind, bound_utc_micros: int, *, zone_offset_micros: int, pre
     """
     local = bound_utc_micros if kind is Kind.TIMESTAMPTZ else bound_utc_micros + zone_offset_micros
     if kind is Kind.DATE:
-        return local // _DAY_MICROS * _DAY_MICROS
+        return local // DAY_MICROS * DAY_MICROS
     step: int = 10 ** (6 - min(6, 6 if precision is None else precision))  # a float would round the bound
     return local // step * step
 
@@ -187,18 +187,18 @@ def cut_next_page(window: Window, limit_rows: int, look: Look) -> PageRange:
 
     Rows without a watermark come with the first page, rows without an id with the first of their watermark.
     """
-    found = look(window, limit_rows + 1, None)
-    if found.rows <= limit_rows or found.last is None:
+    preview = look(window, limit_rows + 1, None)
+    if preview.rows <= limit_rows or preview.last is None:
         return PageRange(window, None)
-    if found.first != found.last:
-        return _cut(window, Edge(Mark(found.last)))
+    if preview.first != preview.last:
+        return _cut(window, Edge(Mark(preview.last)))
     if window.order.id_column is None:
-        return _cut(window, Edge(Mark(found.last), inclusive=True), is_group=True)
-    inner = look(window, limit_rows + 1, found.last)
+        return _cut(window, Edge(Mark(preview.last), inclusive=True), is_group=True)
+    inner = look(window, limit_rows + 1, preview.last)
     last = _number(inner.last)
     if inner.rows > limit_rows and inner.first != inner.last:
-        return _cut(window, Edge(Mark(found.last, last)))
-    return _cut(window, Edge(Mark(found.last, last), inclusive=True), is_group=True)
+        return _cut(window, Edge(Mark(preview.last, last)))
+    return _cut(window, Edge(Mark(preview.last, last), inclusive=True), is_group=True)
 
 
 def _cut(window: Window, end: Edge, *, is_group: bool = False) -> PageRange:
@@ -225,14 +225,14 @@ def watermark_micros(kind: Kind, text: str) -> int:
     if kind is Kind.DATE:
         return (datetime.combine(_date(text), datetime.min.time(), tzinfo=UTC) - _EPOCH) // _MICRO
     try:
-        found = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError("expected an ISO time, such as 2026-03-01T10:08:00.000000") from None
-    if kind is Kind.TIMESTAMPTZ and found.tzinfo is None:
+    if kind is Kind.TIMESTAMPTZ and moment.tzinfo is None:
         raise ValueError("expected a time with its zone, such as 2026-03-01T10:08:00Z")
-    if kind is not Kind.TIMESTAMPTZ and found.tzinfo is not None:
+    if kind is not Kind.TIMESTAMPTZ and moment.tzinfo is not None:
         raise ValueError("expected a time without zone, as the column has none")
-    return (found.replace(tzinfo=found.tzinfo or UTC) - _EPOCH) // _MICRO
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // _MICRO
 
 
 def _date(text: str) -> date:

@@ -139,47 +139,49 @@ def fetch_rows(row_bytes: float | None, columns: int) -> int:
     return max(LEAST_FETCH_ROWS, min(MOST_FETCH_ROWS, int(FETCH_BYTES / width)))
 
 
-def plan(found: Statistics, limits: Limits, *, columns: int, can_hash: bool, can_range: bool = True) -> Parts:
-    """The parts for a read of `found.rows` rows of `columns` columns.
+def plan(statistics: Statistics, limits: Limits, *, columns: int, can_hash: bool, can_range: bool = True) -> Parts:
+    """The parts for a read of `statistics.rows` rows of `columns` columns.
 
     By range where edges are known, unless the parts would be uneven and the dialect has a hash; by hash else; whole
     where neither is possible or the rows are few.
     """
-    fetch = fetch_rows(found.row_bytes, columns)
-    if found.rows < SERIAL_ROWS or (limits.lanes == 1 and _count_parts_by_size(found) == 1):
-        few = f"about {found.rows:,} rows: one part" if found.rows < SERIAL_ROWS else "one connection, one part"
-        return Parts("whole", (ReadPart(None, None, nulls=True, rows=found.rows),), fetch, (few, found.why))
-    ranges = _cut_by_range(found, _count(found, limits)) if can_range else ()
-    largest, mean = max((p.rows for p in ranges), default=0), found.rows / (len(ranges) or 1)
+    fetch = fetch_rows(statistics.row_bytes, columns)
+    if statistics.rows < SERIAL_ROWS or (limits.lanes == 1 and _count_parts_by_size(statistics) == 1):
+        few = (
+            f"about {statistics.rows:,} rows: one part" if statistics.rows < SERIAL_ROWS else "one connection, one part"
+        )
+        return Parts("whole", (ReadPart(None, None, nulls=True, rows=statistics.rows),), fetch, (few, statistics.why))
+    ranges = _cut_by_range(statistics, _count(statistics, limits)) if can_range else ()
+    largest, mean = max((p.rows for p in ranges), default=0), statistics.rows / (len(ranges) or 1)
     is_even = largest <= UNEVEN * mean
     if sum(part.rows > 0 for part in ranges) > 1 and (is_even or not can_hash):
         why = f"{len(ranges)} key ranges; largest expected {largest / mean:.2f} x mean" if mean else "key ranges"
-        return Parts("range", ranges, fetch, (why, found.why))
+        return Parts("range", ranges, fetch, (why, statistics.why))
     if can_hash and limits.lanes > 1:
         count = limits.lanes  # each share scans the whole table: no more of them than run at once
-        shares = tuple(ReadPart(None, None, nulls=i == 0, rows=found.rows // count) for i in range(count))
+        shares = tuple(ReadPart(None, None, nulls=i == 0, rows=statistics.rows // count) for i in range(count))
         uneven = () if is_even else ("few key values hold most rows",)
-        return Parts("hash", shares, fetch, (f"{count} shares by a hash of the key", *uneven, found.why))
-    alone = ReadPart(None, None, nulls=True, rows=found.rows)
-    return Parts("whole", (alone,), fetch, ("no way to cut this key here: one part", found.why))
+        return Parts("hash", shares, fetch, (f"{count} shares by a hash of the key", *uneven, statistics.why))
+    alone = ReadPart(None, None, nulls=True, rows=statistics.rows)
+    return Parts("whole", (alone,), fetch, ("no way to cut this key here: one part", statistics.why))
 
 
-def plan_by_rank(found: Ranked, limits: Limits, *, columns: int, can_hash: bool) -> Parts:
-    """The parts for a read of `found.rows` rows, cut at ranked keys.
+def plan_by_rank(ranking: Ranked, limits: Limits, *, columns: int, can_hash: bool) -> Parts:
+    """The parts for a read of `ranking.rows` rows, cut at ranked keys.
 
     By hash where few keys hold most rows and the dialect has one; whole where the rows are few or nothing can be cut.
     """
-    known = Statistics(found.rows, found.why, found.row_bytes)
-    if found.rows >= SERIAL_ROWS and (edges := _ranked_edges(found.keys, _count(known, limits))):
+    known = Statistics(ranking.rows, ranking.why, ranking.row_bytes)
+    if ranking.rows >= SERIAL_ROWS and (edges := _ranked_edges(ranking.keys, _count(known, limits))):
         # What stands behind the last edge, and rows that were not ranked, come last.
-        ends = [0, *(at * found.each_rows for _, at in edges)]
-        rows = [*(high - low for low, high in pairwise(ends)), max(0, found.rows - ends[-1])]
-        largest, mean = max(rows), found.rows / len(rows)
+        ends = [0, *(at * ranking.each_rows for _, at in edges)]
+        rows = [*(high - low for low, high in pairwise(ends)), max(0, ranking.rows - ends[-1])]
+        largest, mean = max(rows), ranking.rows / len(rows)
         if largest <= UNEVEN * mean or not can_hash or limits.lanes == 1:
             parts = tuple(ReadPart(None, None, nulls=at == len(edges), rows=count) for at, count in enumerate(rows))
             why = f"{len(parts)} parts by the rank of the key; largest expected {largest / mean:.2f} x mean"
             edge_keys = tuple(key for key, _ in edges)
-            return Parts("rank", parts, fetch_rows(found.row_bytes, columns), (why, found.why), edge_keys)
+            return Parts("rank", parts, fetch_rows(ranking.row_bytes, columns), (why, ranking.why), edge_keys)
     return plan(known, limits, columns=columns, can_hash=can_hash, can_range=False)
 
 
@@ -189,25 +191,25 @@ def _ranked_edges(keys: Sequence[tuple[str, ...] | None], count: int) -> list[tu
     for at, key in enumerate(keys):
         if key is not None:
             firsts.setdefault(key, at)
-    found = sorted(((at, key) for key, at in firsts.items() if at), key=lambda one: one[0])
-    places = [at for at, _ in found]
+    edges = sorted(((at, key) for key, at in firsts.items() if at), key=lambda pair: pair[0])
+    places = [at for at, _ in edges]
     chosen = {}
-    for number in range(1, count if found else 0):
+    for number in range(1, count if edges else 0):
         wanted = len(keys) * number / count
         right = min(bisect_right(places, wanted), len(places) - 1)
-        at, key = min(found[max(0, right - 1) : right + 1], key=lambda one: abs(one[0] - wanted))
+        at, key = min(edges[max(0, right - 1) : right + 1], key=lambda pair: abs(pair[0] - wanted))
         chosen[at] = key
     return [(key, at) for at, key in sorted(chosen.items())]
 
 
-def _count_parts_by_size(found: Statistics) -> int:
-    size = found.rows * (found.row_bytes or 0.0)
-    return max(1, -(-found.rows // TARGET_ROWS), int(-(-size // TARGET_BYTES)))
+def _count_parts_by_size(statistics: Statistics) -> int:
+    size = statistics.rows * (statistics.row_bytes or 0.0)
+    return max(1, -(-statistics.rows // TARGET_ROWS), int(-(-size // TARGET_BYTES)))
 
 
-def _count(found: Statistics, limits: Limits) -> int:
+def _count(statistics: Statistics, limits: Limits) -> int:
     lanes = limits.lanes
-    rounds = -(-_count_parts_by_size(found) // lanes)  # whole rounds: no connection is idle at the end
+    rounds = -(-_count_parts_by_size(statistics) // lanes)  # whole rounds: no connection is idle at the end
     if not limits.waits and limits.cores > limits.connections:
         return lanes
     return max(1, min(rounds * lanes, limits.tasks))
@@ -225,17 +227,17 @@ class _Piece:
     rows: float
 
 
-def _cut_by_range(found: Statistics, count: int) -> tuple[ReadPart, ...]:
-    pieces = _pieces(found)
+def _cut_by_range(statistics: Statistics, count: int) -> tuple[ReadPart, ...]:
+    pieces = _pieces(statistics)
     if not pieces:
         return ()
     ends = list(accumulate(piece.rows for piece in pieces))
     edges = sorted({edge for i in range(1, count) for edge in _edge(pieces, ends, ends[-1] * i / count)})
     edges = [edge for edge in edges if pieces[0].low < edge]  # type: ignore[operator]  # one column: one type
-    nulls = found.rows * found.null_share
+    nulls = statistics.rows * statistics.null_share
     below = [0.0, *(_estimate_rows_below(pieces, ends, edge) for edge in edges), ends[-1]]
     whole = ends[-1] or 1.0  # divided first: a whole near zero gives shares of it, never an infinite factor
-    shares = [(high - low) / whole * (found.rows - nulls) for low, high in pairwise(below)]
+    shares = [(high - low) / whole * (statistics.rows - nulls) for low, high in pairwise(below)]
     shares[0] += nulls
     return tuple(
         ReadPart(low, high, nulls=index == 0, rows=round(rows))
@@ -243,20 +245,20 @@ def _cut_by_range(found: Statistics, count: int) -> tuple[ReadPart, ...]:
     )
 
 
-def _pieces(found: Statistics) -> list[_Piece]:
+def _pieces(statistics: Statistics) -> list[_Piece]:
     """The key's distribution as ascending pieces; empty where nothing is known of it."""
-    known = found.rows if found.rows_known is None or found.rows_known <= 0 else found.rows_known
-    bounds: list[KeyValue] = sorted(set(found.bounds))
-    points = dict(found.common)
+    known = statistics.rows if statistics.rows_known is None or statistics.rows_known <= 0 else statistics.rows_known
+    bounds: list[KeyValue] = sorted(set(statistics.bounds))
+    points = dict(statistics.common)
     if len(bounds) + len(points) < 2:  # noqa: PLR2004 - one value has no inside
-        bounds = sorted({v for v in (found.low, _step_past(found.high)) if v is not None})
+        bounds = sorted({v for v in (statistics.low, _step_past(statistics.high)) if v is not None})
         points = {}
         if len(bounds) < 2:  # noqa: PLR2004
             return []
-    spread = max(0.0, 1.0 - found.null_share - sum(points.values())) * known
-    repeats = max(1, len(found.bounds) - 1) if found.bounds else 1
-    pieces = _cut_up(bounds, points, found.bounds, spread / repeats, known)
-    return [*_tails(found, pieces, found.rows - known)]
+    spread = max(0.0, 1.0 - statistics.null_share - sum(points.values())) * known
+    repeats = max(1, len(statistics.bounds) - 1) if statistics.bounds else 1
+    pieces = _cut_up(bounds, points, statistics.bounds, spread / repeats, known)
+    return [*_tails(statistics, pieces, statistics.rows - known)]
 
 
 def _cut_up(
@@ -266,15 +268,15 @@ def _cut_up(
     copies = {value: max(0, given.count(value) - 1) for value in bounds}  # a value that fills whole buckets
     heavy = {v: points.get(v, 0.0) * known + copies.get(v, 0) * each for v in {*points, *copies}}
     knots: list[KeyValue] = sorted({*bounds, *points})
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     for low, high in pairwise(knots):
         rows = _bucket_share(bounds, low, high) * each
-        found += _piece(low, high, rows, heavy.get(low, 0.0))
+        pieces += _piece(low, high, rows, heavy.get(low, 0.0))
     last = heavy.get(knots[-1], 0.0)
     if last:
         end = _step_past(knots[-1])
-        found.append(_Piece(knots[-1], knots[-1] if end is None else end, last))
-    return found
+        pieces.append(_Piece(knots[-1], knots[-1] if end is None else end, last))
+    return pieces
 
 
 def _piece(low: KeyValue, high: KeyValue, rows: float, heavy: float) -> list[_Piece]:
@@ -295,18 +297,18 @@ def _bucket_share(bounds: list[KeyValue], low: KeyValue, high: KeyValue) -> floa
     return 1.0 if (first, last) == (low, high) else 0.5
 
 
-def _tails(found: Statistics, pieces: list[_Piece], grown: int) -> Iterable[_Piece]:
+def _tails(statistics: Statistics, pieces: list[_Piece], grown: int) -> Iterable[_Piece]:
     """Rows that came after the statistics lie, as far as anybody knows, outside of what these saw."""
     if not pieces:
         return pieces
-    end = _step_past(found.high)
-    before = found.low is not None and found.low < pieces[0].low  # type: ignore[operator]
+    end = _step_past(statistics.high)
+    before = statistics.low is not None and statistics.low < pieces[0].low  # type: ignore[operator]
     after = end is not None and pieces[-1].high < end  # type: ignore[operator]
     sides = int(before) + int(after)
     if grown <= 0 or not sides:
         return pieces
     tail = grown / sides
-    head = [_Piece(found.low, pieces[0].low, tail)] if before and found.low is not None else []
+    head = [_Piece(statistics.low, pieces[0].low, tail)] if before and statistics.low is not None else []
     foot = [_Piece(pieces[-1].high, end, tail)] if after and end is not None else []
     return [*head, *pieces, *foot]
 

@@ -92,8 +92,8 @@ def classify_error_text(text: str) -> Passing:
 
 def find_driver_reason(text: str) -> tuple[str, str] | None:
     """The innermost exception of a JDBC driver in a Java stack trace: its class and its first line; None without one."""
-    found = _SQL.findall(text) or _SQL_FIRST.findall(text)
-    return None if not found else (str(found[-1][0]), str(found[-1][1]))
+    matches = _SQL.findall(text) or _SQL_FIRST.findall(text)
+    return None if not matches else (str(matches[-1][0]), str(matches[-1][1]))
 
 
 def advise_on_read(reason: str) -> str:

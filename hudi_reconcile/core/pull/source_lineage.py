@@ -39,7 +39,7 @@ class SourceLineage:
 
 
 UNKNOWN = SourceLineage()
-_KEPT = ("where", "timeline", "position")
+_KEPT = ("where", "timeline", "position", "filled_where")
 
 
 def digest_filter(where: str | None) -> str:
@@ -56,6 +56,49 @@ def advance_lineage(before: Checkpoint | None, now: SourceLineage, *, anew: bool
         return now
     position = keep_position(before.position, now.position)
     return SourceLineage(before.where or now.where, before.timeline or now.timeline, position)
+
+
+def find_filled_filter(
+    before: Checkpoint | None, stands: SourceLineage, now: SourceLineage, *, whole: bool
+) -> str | None:
+    """The filter of the last read of every row, as a commit carries it: None where `stands` has the same one.
+
+    `whole`: this commit ends such a read.
+    """
+    filled = now.where if whole or before is None else before.filled_where or before.where or now.where
+    return None if filled == stands.where else filled
+
+
+def note_passed_rows(before: Checkpoint, now: SourceLineage, *, by_clock: bool) -> tuple[str, ...]:
+    """Notes of a pull that may pass rows over: it starts at a checkpoint, and these lie at or below it.
+
+    They are rows that only the new filter selects and, where the watermark is no clock, rows to which a restored server gave
+    numbers that were used before.
+    """
+    notes = []
+    filled = before.filled_where or before.where
+    if None not in (filled, now.where) and filled != now.where:
+        text = (
+            "source.where is not the filter that earlier pulls read with: rows at or below the checkpoint that only the new one "
+            "takes in are not pulled; read everything once more with pull --full, or sweep"
+        )
+        notes.append(Note(Stake.ROWS, text))
+    position = None if before.position is None else before.position.removesuffix(_BACK)
+    last = SourceLineage(None, before.read_timeline or before.timeline, position)
+    moved = "" if by_clock else describe_moved_server(last, now)
+    if moved:
+        text = f"{moved}: rows that took numbers at or below the checkpoint a second time are found by sweeps only"
+        notes.append(Note(Stake.ROWS, text))
+    return tuple(notes)
+
+
+def describe_moved_server(was: SourceLineage, now: SourceLineage) -> str:
+    """How the server was promoted or restored between the two; empty where nothing tells of it."""
+    if None not in (was.timeline, now.timeline) and was.timeline != now.timeline:
+        return f"the server's timeline was {was.timeline} and is {now.timeline}"
+    if was.position is not None and now.position is not None and is_rewound(was.position, now.position):
+        return "the server's GTIDs went back"
+    return ""
 
 
 def find_unrecorded(before: Checkpoint | None, now: SourceLineage) -> tuple[str, ...]:
@@ -145,9 +188,9 @@ def judge_lineage(
 
     `verb` is the command that takes the word.
     """
-    found = []
+    guards = []
     if before is not None and None not in (before.where, now.where) and before.where != now.where:
-        found.append(
+        guards.append(
             Guard(
                 FILTER,
                 limit="no deletes under another source.where than the lake's rows were pulled with",
@@ -158,7 +201,7 @@ def judge_lineage(
         )
     history = _other_history(before, now)
     if history:
-        found.append(
+        guards.append(
             Guard(
                 RESTORED,
                 limit=f"nothing deleted or set back: {history}",
@@ -168,7 +211,7 @@ def judge_lineage(
                 f"if the source is right: {verb} with --accept {RESTORED}",
             )
         )
-    return tuple(found)
+    return tuple(guards)
 
 
 def _other_history(before: Checkpoint | None, now: SourceLineage) -> str:
@@ -210,11 +253,11 @@ def keep_position(kept: str | None, now: str | None) -> str | None:
 
 def _read_position(text: str) -> dict[str, int]:
     """The greatest number of each domain, or of each server's uuid."""
-    found: dict[str, int] = {}
-    for part in filter(None, (one.strip() for one in text.removesuffix(_BACK).split(","))):
+    numbers: dict[str, int] = {}
+    for part in filter(None, (piece.strip() for piece in text.removesuffix(_BACK).split(","))):
         name, colon, rest = part.partition(":")
         if not colon:
             name, _, rest = part.partition("-")
             rest = rest.rpartition("-")[2]
-        found[name] = max(found.get(name, 0), *(int(number) for number in _NUMBER.findall(rest)))
-    return found
+        numbers[name] = max(numbers.get(name, 0), *(int(number) for number in _NUMBER.findall(rest)))
+    return numbers

@@ -1,10 +1,28 @@
-"""By how many hours the writers of a watermark without zone are off the clock that it is read by. Pure."""
+"""What a zone's hours do to a watermark without zone: those that come twice, and those by which its writers are off. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 MOST_AHEAD_MICROS = 14 * 3_600_000_000  # of any zone; what is dated beyond is no row of a writer's clock
 _HALF_HOUR_MICROS, _SLACK_MICROS = 1_800_000_000, 60_000_000
 _MOST_HALF_HOURS = 28
+_QUARTER_MICROS, _QUARTERS = 900_000_000, 12  # clocks go back at a quarter, and by three hours at most
+
+
+def find_least_offset(bound_micros: int, offset_at: Callable[[int], int]) -> int:
+    """What to add to a bound in UTC so that no wall time below it comes once more.
+
+    Where clocks go back within three hours, wall times after the lesser one come a second time: rows of the second hour
+    would lie below the checkpoint that the first one left.
+
+    >>> hour = 3_600_000_000
+    >>> find_least_offset(hour // 2, lambda at: 2 * hour if at < hour else hour) / hour
+    1.5
+    """
+    quarter = bound_micros // _QUARTER_MICROS
+    moments = (bound_micros, *((quarter + ahead) * _QUARTER_MICROS for ahead in range(1, _QUARTERS + 1)))
+    return min(at + offset_at(at) for at in moments) - bound_micros
 
 
 def find_zone_hours(newest_micros: int, now_micros: int, age_micros: int) -> tuple[float, ...]:

@@ -143,12 +143,12 @@ class _Reading:
         return ""
 
     def _read_class_member(self, char: str) -> str:
-        if found := _RANGE.match(self._regex, self._at - 1):
-            self._at = found.end()
-            low, high = (_code(end) for end in found.groups())
+        if match := _RANGE.match(self._regex, self._at - 1):
+            self._at = match.end()
+            low, high = (_code(end) for end in match.groups())
             if high is None:
-                return f"{found[0]} ends in many letters"
-            return f"{found[0]} counts down" if low is not None and high < low else ""
+                return f"{match[0]} ends in many letters"
+            return f"{match[0]} counts down" if low is not None and high < low else ""
         return self._escape() if char == "\\" else ""
 
     def _escape(self) -> str:
@@ -162,10 +162,10 @@ class _Reading:
         if letter == "b" and self._regex.startswith("{g}", self._at):  # the edge of a grapheme
             self._at += 3
         if letter == "k":
-            found = _REFERENCE.match(self._regex, self._at)
-            if found is None or found[1] not in self._names:
+            match = _REFERENCE.match(self._regex, self._at)
+            if match is None or match[1] not in self._names:
                 return r"\k<name> names no group before it"
-            self._at = found.end()
+            self._at = match.end()
         wanted = _NUMERIC.get(letter) or _NAMED.get(letter)
         if wanted is None:
             return ""
@@ -181,16 +181,16 @@ class _Reading:
         if not rest.startswith("?"):
             return ""
         other = next((why for start, why in _OTHERS.items() if rest.startswith(start)), "")
-        found = _GROUP.match(self._regex, self._at)
-        if other or found is None:
+        match = _GROUP.match(self._regex, self._at)
+        if other or match is None:
             return other or f"({rest[:2]}… begins no group of Java's"
-        if (name := found[1]) is not None:
+        if (name := match[1]) is not None:
             if _NAME.fullmatch(name) is None:
                 return f"the group's name {name!r} is none in Java: letters and digits, a letter first"
             if name in self._names:
                 return f"the group {name!r} is there twice"
             self._names.add(name)
-        self._at = found.end() - (found[0][-1] == ")")
+        self._at = match.end() - (match[0][-1] == ")")
         return ""
 
     def _repetition(self, char: str) -> str:

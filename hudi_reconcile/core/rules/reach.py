@@ -111,7 +111,7 @@ def list_queries(check: Check) -> tuple[str, ...]:
         case Gx(_, kwargs):
             own = [_fill_batch(kwargs["unexpected_rows_query"])] if "unexpected_rows_query" in kwargs else []
             conditions = _conditions(kwargs.get("row_condition"), kwargs.get("condition_parser"))
-            return (*own, *(f"SELECT * FROM {BATCH} WHERE (\n{one}\n)" for one in conditions))  # noqa: S608 - never run
+            return (*own, *(f"SELECT * FROM {BATCH} WHERE (\n{text}\n)" for text in conditions))  # noqa: S608 - never run
         case _:
             return ()
 
@@ -130,9 +130,9 @@ def find_reach_fault(kind: str, kwargs: Mapping[str, Any]) -> str | None:
     for name in kwargs:
         if name not in ARGUMENTS:
             return f"{kind}: {name!r} is not known to be data only (legal: {', '.join(sorted(ARGUMENTS))})"
-    if kind in _NAMES_IN_SQL and not all(_PLAIN_NAME.fullmatch(one) for one in _column_names(kwargs)):
+    if kind in _NAMES_IN_SQL and not all(_PLAIN_NAME.fullmatch(column_name) for column_name in _column_names(kwargs)):
         return f"{kind} takes column names of letters, digits and underscores only: it puts them into SQL as they are"
-    if any(_refers_elsewhere(one) for one in _mappings(kwargs.get("json_schema"))):
+    if any(_refers_elsewhere(schema) for schema in _mappings(kwargs.get("json_schema"))):
         return (
             "json_schema: $ref may name a place in the schema itself (#/...) only, and $id nothing: others are fetched"
         )
@@ -175,8 +175,8 @@ def _conditions(value: object, language: object) -> Iterator[str]:
         yield from _conditions(value.get("pass_through_filter") or "", None)
     elif kind in ("and", "or"):
         parts = value.get("conditions")
-        for one in parts if isinstance(parts, list) else [parts]:
-            yield from _conditions(one or "", None)
+        for part in parts if isinstance(parts, list) else [parts]:
+            yield from _conditions(part or "", None)
     else:
         _refuse_odd(value)
 
@@ -189,26 +189,26 @@ def _refuse_odd(condition: Mapping[str, Any]) -> None:
     listed = values if isinstance(values, list) else [values]
     if not isinstance(name, str) or "`" in name:
         raise ValueError("row_condition: column must be a name without backticks")
-    if not all(one is None or isinstance(one, str | int | float) for one in listed):
+    if not all(value is None or isinstance(value, str | int | float) for value in listed):
         raise ValueError("row_condition: parameter must be a text, a number, true or false, or a list of them")
 
 
 def _column_names(kwargs: Mapping[str, Any]) -> list[str]:
     listed = kwargs.get("column_list")
     return [
-        str(one) for one in [*(listed if isinstance(listed, list) else []), kwargs.get("column")] if one is not None
+        str(name) for name in [*(listed if isinstance(listed, list) else []), kwargs.get("column")] if name is not None
     ]
 
 
 def _mappings(value: object) -> Iterator[Mapping[Any, Any]]:
     if isinstance(value, dict):
         yield value
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _mappings(one)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _mappings(part)
 
 
 def _refers_elsewhere(schema: Mapping[Any, Any]) -> bool:
     """True where the validator, which fetches what a reference or a base names, files too, would leave the schema."""
     named = [schema[key] for key in _REFERENCES if key in schema]
     bases = [key for key in ("$id", "id") if isinstance(schema.get(key), str)]
-    return bool(bases) or any(isinstance(one, str) and not one.startswith("#") for one in named)
+    return bool(bases) or any(isinstance(reference, str) and not reference.startswith("#") for reference in named)

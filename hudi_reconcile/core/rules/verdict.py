@@ -38,6 +38,7 @@ class Measured:
 
     `success` is Great Expectations' own verdict where it counts no rows, or bears some. `problem` is why the rule could
     not run; then nothing else counts. `totals` are what a `total` rule found, None where its column is masked.
+    `counts_rows`: `judged_rows` is a number of rows.
     """
 
     failed_rows: int = 0
@@ -47,6 +48,7 @@ class Measured:
     problem: str = ""
     fix: str = ""
     totals: BothTotals | None = None
+    counts_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def judge_rule(
 
     `hidden`: the rule is on a masked column, and its own values are not told.
     """
-    found = RuleResult(
+    result = RuleResult(
         id=rule.id,
         severity=rule.severity,
         status="pass",
@@ -99,19 +101,22 @@ def judge_rule(
         totals=measured.totals,
     )
     if measured.problem:
-        return replace(found, status="error", failed_rows=0, judged_rows=0, why=measured.problem)
+        return replace(result, status="error", failed_rows=0, judged_rows=0, why=measured.problem)
     if measured.success or (measured.success is None and rule.allow.bears(measured.failed_rows, measured.judged_rows)):
-        return found
+        return replace(result, notes=(NO_ROW,)) if measured.counts_rows and not measured.judged_rows else result
     bears = rule.allow != Allow() and rule.allow.bears(measured.failed_rows, measured.judged_rows)
     if measured.success is False and measured.judged_rows and bears:
-        return found
-    mine = [one for one in waivers if one.rule == rule.id]
-    holding = next((one for one in mine if one.holds(today)), None)
+        return result
+    mine = [waiver for waiver in waivers if waiver.rule == rule.id]
+    holding = next((waiver for waiver in mine if waiver.holds(today)), None)
     if holding is not None:
-        return replace(found, status="waived", waiver=holding)
-    expired = max((one.expires for one in mine), default=None)
+        return replace(result, status="waived", waiver=holding)
+    expired = max((waiver.expires for waiver in mine), default=None)
     notes = () if expired is None else (f"its waiver expired on {expired.isoformat()}",)
-    return replace(found, status="fail", why=found.why or rule.why, notes=notes)
+    return replace(result, status="fail", why=result.why or rule.why, notes=notes)
+
+
+NO_ROW = "it judged no row: no row met its condition, or all were NULL"
 
 
 def judge_outcome(results: tuple[RuleResult, ...], fail_on: Severity) -> Outcome:
@@ -120,9 +125,9 @@ def judge_outcome(results: tuple[RuleResult, ...], fail_on: Severity) -> Outcome
     >>> judge_outcome((RuleResult("a", "warn", "fail", 1),), "error").value
     'clean'
     """
-    if any(one.status == "error" for one in results):
+    if any(result.status == "error" for result in results):
         return Outcome.UNVERIFIED
-    return Outcome.DRIFT if any(counts(one, fail_on) for one in results) else Outcome.CLEAN
+    return Outcome.DRIFT if any(counts(result, fail_on) for result in results) else Outcome.CLEAN
 
 
 def counts(result: RuleResult, fail_on: Severity) -> bool:
@@ -156,10 +161,19 @@ def doubt(check: Check) -> str | None:
             return "min is above max: no value lies between them"
         case Matches(_, regex) if why := find_regex_fault(regex):
             return f"regex: {why}"
-        case Gx(_, kwargs):
-            return _argument_doubt(kwargs)
+        case Gx(kind, kwargs):
+            return _pass_doubt(kind, kwargs) or _argument_doubt(kwargs)
         case _:
             return None
+
+
+def _pass_doubt(kind: str, kwargs: Mapping[str, Any]) -> str | None:
+    """Arguments that an expectation takes, and with which every table passes."""
+    ends = [kwargs.get(name) for name in ("min_value", "max_value", "quantile_ranges")]
+    # The library itself refuses a range of values without ends.
+    if kind.endswith("_to_be_between") and kind != "expect_column_values_to_be_between" and ends == [None] * 3:
+        return "neither min_value nor max_value: every table passes"
+    return "mostly is 0: every table passes" if kwargs.get("mostly") == 0 else None
 
 
 def _argument_doubt(kwargs: Mapping[str, Any]) -> str | None:
@@ -247,11 +261,11 @@ class BothTotals:
         return {"column": self.column, "source": self.source.document, "lake": self.lake.document}
 
 
-def difference(one: Decimal, other: Decimal) -> Decimal:
+def difference(number: Decimal, other: Decimal) -> Decimal:
     """Exact, however many digits both have.
 
     >>> difference(Decimal("12345678901234567890123456789.01"), Decimal("0.01"))
     Decimal('12345678901234567890123456789.00')
     """
     with localcontext(prec=_DIGITS):
-        return one - other
+        return number - other

@@ -123,8 +123,8 @@ class Transport:
     @property
     def parameters(self) -> dict[str, str]:
         """`sslmode` and `sslrootcert` for libpq and pgjdbc, which know the same words."""
-        found = {"sslmode": self.mode, "sslrootcert": self.root}
-        return {name: value for name, value in found.items() if value is not None}
+        settings = {"sslmode": self.mode, "sslrootcert": self.root}
+        return {name: value for name, value in settings.items() if value is not None}
 
     @property
     def warning(self) -> str:
@@ -140,8 +140,8 @@ class Transport:
             return "TLS, certificate verified"
         if self.is_verified:
             return "TLS, certificate verified, host name not"
-        found = "TLS, certificate not checked" if is_encrypted else "no TLS"
-        return f"{found} (this machine)" if self.is_local else found
+        text = "TLS, certificate not checked" if is_encrypted else "no TLS"
+        return f"{text} (this machine)" if self.is_local else text
 
     @property
     def is_safe(self) -> bool:

@@ -221,19 +221,19 @@ def list_unchecked_settings(url: str, options: Mapping[str, str]) -> tuple[str, 
 
 
 def _settings(text: str, options: Mapping[str, str]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    pairs = [(one["name"], one["value"]) for one in _SETTING.finditer(text)]
+    settings: dict[str, set[str]] = {}
+    pairs = [(match["name"], match["value"]) for match in _SETTING.finditer(text)]
     for name, value in (*pairs, *options.items()):
-        found.setdefault(name.lower(), set()).add(value.strip().lower())
-    return found
+        settings.setdefault(name.lower(), set()).add(value.strip().lower())
+    return settings
 
 
 def _is_local(product: str, rest: str) -> bool:
     if product in _EMBEDDED and _REMOTE.match(rest) is None:
         return True
-    found = _HOST.match(rest)
-    if found is None or not is_loopback(found["host"]):
+    match = _HOST.match(rest)
+    if match is None or not is_loopback(match["host"]):
         return False
     # Where more hosts follow (`//localhost:1;far:2/`, `//localhost,far/`), any of them may answer.
-    authority = re.split(r"[/?]", found["more"], maxsplit=1)[0]
+    authority = re.split(r"[/?]", match["more"], maxsplit=1)[0]
     return all("=" in part for part in re.split(r"[;,&]", authority)[1:])

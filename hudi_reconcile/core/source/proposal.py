@@ -44,11 +44,14 @@ RelationType = Literal["table", "view", "foreign table"]
 
 @dataclass(frozen=True, slots=True)
 class UniqueKey:
-    """Columns that no two rows share, by a whole, immediate index."""
+    """Columns that no two rows share, by a whole, immediate index.
+
+    `is_proof`: no row lacks one of them, nor lies outside the index, so that a key of them need not be counted.
+    """
 
     names: tuple[str, ...]
     is_primary: bool
-    not_null: bool
+    is_proof: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class CatalogTable:
 
     def column(self, name: str) -> CatalogColumn | None:
         """The column of that name."""
-        return next((one for one in self.columns if one.column.name == name), None)
+        return next((entry for entry in self.columns if entry.column.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +124,16 @@ def propose_table(table: CatalogTable, name: str, rename: Mapping[str, str]) -> 
     """The proposal for one table. `rename` gives columns that the lake cannot hold under their names other ones."""
     key = _key(table)
     watermark, unknown = _watermark(table)
-    identity = next((one for one in table.columns if _is_growing(one)), None)
+    identity = next((entry for entry in table.columns if _is_growing(entry)), None)
     strategy = _strategy(table, watermark, identity)
     by_number = identity is not None and "incrementing" in strategy.values[0]
     incrementing = Proposed((identity.column.name,), "the database numbers it") if identity and by_number else NOTHING
     if strategy.values == ("incrementing",):
         unknown += ("whether rows change after they were added: a pull brings added rows only, sweeps find the others",)
-    uncompared = [one.column for one in table.columns if one.column.kind is Kind.OTHER]
+    uncompared = [entry.column for entry in table.columns if entry.column.kind is Kind.OTHER]
     unknown += tuple(
-        f"how {one.name} ({one.declared}) compares: a sweep ends with 3 until compare.exclude names it"
-        for one in uncompared
+        f"how {column.name} ({column.declared}) compares: a sweep ends with 3 until compare.exclude names it"
+        for column in uncompared
     )
     return TableProposal(
         name=name,
@@ -153,35 +156,35 @@ def name_tables(titles: Sequence[str], legal: Mapping[str, str]) -> tuple[str, .
     ('Orders', 'orders_2', 'a_b')
     """
     taken: set[str] = set()
-    found = []
+    names = []
     for title in titles:
         name, number = legal[title], 1
         while name.lower() in taken:
             number += 1
             name = f"{legal[title]}_{number}"
         taken.add(name.lower())
-        found.append(name)
-    return tuple(found)
+        names.append(name)
+    return tuple(names)
 
 
 def build_proposals_document(proposals: Sequence[TableProposal]) -> dict[str, object]:
     """The proposals for programs: `tables` that stand in the config, `left_out` with the reason."""
     return {
-        "tables": [_entry(one) for one in proposals if not one.hindrance],
-        "left_out": [{**_entry(one), "why": one.hindrance} for one in proposals if one.hindrance],
+        "tables": [_entry(proposal) for proposal in proposals if not proposal.hindrance],
+        "left_out": [{**_entry(proposal), "why": proposal.hindrance} for proposal in proposals if proposal.hindrance],
     }
 
 
 def describe_proposals(proposals: Sequence[TableProposal]) -> tuple[str, ...]:
     """How many tables are proposed, by strategy, and which are left out; for people."""
-    taken = [one for one in proposals if not one.hindrance]
-    left_out = [one for one in proposals if one.hindrance]
-    counts = Counter(one.strategy.values[0] for one in taken)
+    taken = [proposal for proposal in proposals if not proposal.hindrance]
+    left_out = [proposal for proposal in proposals if proposal.hindrance]
+    counts = Counter(proposal.strategy.values[0] for proposal in taken)
     by_strategy = ", ".join(f"{count:,} {strategy}" for strategy, count in counts.most_common())
     lines = [f"{len(taken):,} table{'' if len(taken) == 1 else 's'} proposed: {by_strategy}"]
     if left_out:
         lines.append(f"{len(left_out):,} left out, as comments in the config:")
-        lines += [f"  {one.table.sql}: {one.hindrance}" for one in left_out[:_SHOWN]]
+        lines += [f"  {proposal.table.sql}: {proposal.hindrance}" for proposal in left_out[:_SHOWN]]
         lines += [f"  and {len(left_out) - _SHOWN:,} more"] if len(left_out) > _SHOWN else []
     return tuple(lines)
 
@@ -189,50 +192,54 @@ def describe_proposals(proposals: Sequence[TableProposal]) -> tuple[str, ...]:
 # --- helpers ---
 
 
-def _entry(one: TableProposal) -> dict[str, object]:
-    keys = {"key": one.key, "watermark": one.watermark, "partition_by": one.partition_by}
-    single = {"strategy": one.strategy, "incrementing": one.incrementing}
+def _entry(proposal: TableProposal) -> dict[str, object]:
+    keys = {"key": proposal.key, "watermark": proposal.watermark, "partition_by": proposal.partition_by}
+    single = {"strategy": proposal.strategy, "incrementing": proposal.incrementing}
     return {
-        "name": one.name,
-        "source_table": one.table.sql,
-        "rows_estimate": one.table.rows,
-        **{name: {"value": list(found.values), "reason": found.why} for name, found in keys.items()},
-        **{name: {"value": next(iter(found.values), None), "reason": found.why} for name, found in single.items()},
-        "rename": dict(one.rename),
-        "unknown": list(one.unknown),
+        "name": proposal.name,
+        "source_table": proposal.table.sql,
+        "rows_estimate": proposal.table.rows,
+        **{name: {"value": list(choice.values), "reason": choice.why} for name, choice in keys.items()},
+        **{name: {"value": next(iter(choice.values), None), "reason": choice.why} for name, choice in single.items()},
+        "rename": dict(proposal.rename),
+        "unknown": list(proposal.unknown),
     }
 
 
 def _key(table: CatalogTable) -> Proposed:
-    usable = [one for one in table.keys if one.is_primary or (one.not_null and one.names)]
-    primary = next((one for one in usable if one.is_primary), None)
+    usable = [key for key in table.keys if key.is_primary or (key.is_proof and key.names)]
+    primary = next((key for key in usable if key.is_primary), None)
     if primary is not None:
         return Proposed(primary.names, "the primary key")
-    found = min(usable, key=lambda one: _cost(table, one), default=None)
-    if found is None:
+    best_key = min(usable, key=lambda key: _cost(table, key), default=None)
+    if best_key is None:
         return NOTHING
-    return Proposed(found.names, "a unique index over NOT NULL columns; there is no primary key")
+    return Proposed(best_key.names, "a unique index over NOT NULL columns; there is no primary key")
 
 
 def _cost(table: CatalogTable, key: UniqueKey) -> tuple[int, int, tuple[str, ...]]:
-    kinds = [one.column.kind for name in key.names if (one := table.column(name)) is not None]
+    kinds = [entry.column.kind for name in key.names if (entry := table.column(name)) is not None]
     return (len(key.names), sum(kind is not Kind.INTEGER for kind in kinds), key.names)
 
 
 def _hindrance(table: CatalogTable, key: Proposed) -> str:
     if table.unread:
         return table.unread
-    counts = Counter(one.column.name.lower() for one in table.columns)
-    if twins := [one.column.name for one in table.columns if counts[one.column.name.lower()] > 1]:
+    counts = Counter(entry.column.name.lower() for entry in table.columns)
+    if twins := [entry.column.name for entry in table.columns if counts[entry.column.name.lower()] > 1]:
         return f"columns differ only by case ({', '.join(twins)}): read a view with distinct names instead"
     if not key.values:
         kind = (
             "a view, of which no catalog names a key" if table.type == "view" else "no primary key, and no unique index"
         )
         return f"{kind}{'' if table.type == 'view' else ' over NOT NULL columns'}: name the columns that identify a row"
-    bad = [one.column for name in key.values if (one := table.column(name)) and one.column.kind not in table.key_kinds]
+    bad = [
+        entry.column
+        for name in key.values
+        if (entry := table.column(name)) and entry.column.kind not in table.key_kinds
+    ]
     if bad:
-        shown = ", ".join(f"{one.name} is {one.declared}" for one in bad)
+        shown = ", ".join(f"{column.name} is {column.declared}" for column in bad)
         return f"of its key {shown}, which cannot identify a row here: name other columns"
     return ""
 
@@ -240,7 +247,7 @@ def _hindrance(table: CatalogTable, key: Proposed) -> str:
 def _watermark(table: CatalogTable) -> tuple[Proposed, tuple[str, ...]]:
     """The columns that say when a row changed, and what is not known of them."""
     about = {word for title in split_words(table.title) for word in (title, title.removesuffix("s"), f"{title}s")}
-    ranked = sorted(_changes(table, about), key=lambda one: _rank(table, one))
+    ranked = sorted(_changes(table, about), key=lambda entry: _rank(table, entry))
     others = tuple(_others(table, about))
     if not ranked:
         return NOTHING, others
@@ -248,26 +255,26 @@ def _watermark(table: CatalogTable) -> tuple[Proposed, tuple[str, ...]]:
     chosen: tuple[CatalogColumn, ...] = (best,)
     if best.column.nullable and (created := _creation(table, best.column.kind)):
         chosen = (best, created)
-    names = tuple(one.column.name for one in chosen)
+    names = tuple(entry.column.name for entry in chosen)
     if not best.moved_by:
         others = (
             f"whether every writer sets {names[0]} when it changes a row: sweeps find rows where one did not",
             *others,
         )
-    if all(one.column.nullable for one in chosen):
+    if all(entry.column.nullable for entry in chosen):
         others = (f"rows of which {names[0]} is NULL: only sweeps find them once they were missed", *others)
     if best.column.kind is Kind.TIMESTAMP:
         others = (f"the zone of {names[0]}, which has none: source.time_zone must be that of its writers", *others)
     if len(ranked) > 1:
-        more = ", ".join(one.column.name for one in ranked[1:] if one not in chosen)
+        more = ", ".join(entry.column.name for entry in ranked[1:] if entry not in chosen)
         others = (*others, f"whether {more} would be a better watermark") if more else others
-    return Proposed(names, "; ".join(_facts(table, one) for one in chosen)), others
+    return Proposed(names, "; ".join(_facts(table, entry) for entry in chosen)), others
 
 
 def _changes(table: CatalogTable, about: set[str]) -> Iterator[CatalogColumn]:
-    for one in table.columns:
-        if one.column.kind in _TIMES and (one.moved_by or _is_change(one.column.name, about)):
-            yield one
+    for entry in table.columns:
+        if entry.column.kind in _TIMES and (entry.moved_by or _is_change(entry.column.name, about)):
+            yield entry
 
 
 def _is_change(name: str, about: set[str]) -> bool:
@@ -277,42 +284,48 @@ def _is_change(name: str, about: set[str]) -> bool:
     return bool(said) and words - said <= _NEUTRAL | about
 
 
-def _rank(table: CatalogTable, one: CatalogColumn) -> tuple[bool, bool, bool, bool, int]:
-    is_indexed = one.column.name in (table.indexed or ())
-    return (not one.moved_by, one.column.nullable, not is_indexed, not one.has_clock_default, table.columns.index(one))
+def _rank(table: CatalogTable, entry: CatalogColumn) -> tuple[bool, bool, bool, bool, int]:
+    is_indexed = entry.column.name in (table.indexed or ())
+    return (
+        not entry.moved_by,
+        entry.column.nullable,
+        not is_indexed,
+        not entry.has_clock_default,
+        table.columns.index(entry),
+    )
 
 
-def _facts(table: CatalogTable, one: CatalogColumn) -> str:
-    column = one.column
-    found = [f"{column.name}: {column.declared}", "may be NULL" if column.nullable else "NOT NULL"]
-    if one.moved_by:
-        found.append(f"{one.moved_by} sets it at each update")
+def _facts(table: CatalogTable, entry: CatalogColumn) -> str:
+    column = entry.column
+    facts = [f"{column.name}: {column.declared}", "may be NULL" if column.nullable else "NOT NULL"]
+    if entry.moved_by:
+        facts.append(f"{entry.moved_by} sets it at each update")
     if table.indexed is not None:
         is_indexed = column.name in table.indexed
-        found.append("indexed" if is_indexed else "leads no index, so that every pull scans the table")
-    return ", ".join(found)
+        facts.append("indexed" if is_indexed else "leads no index, so that every pull scans the table")
+    return ", ".join(facts)
 
 
 def _others(table: CatalogTable, about: set[str]) -> Iterator[str]:
-    for one in table.columns:
-        name, words = one.column.name, set(split_words(one.column.name))
-        if not words & _CHANGE or one.moved_by:
+    for entry in table.columns:
+        name, words = entry.column.name, set(split_words(entry.column.name))
+        if not words & _CHANGE or entry.moved_by:
             continue
-        if one.column.kind in _TIMES and not _is_change(name, about):
+        if entry.column.kind in _TIMES and not _is_change(name, about):
             yield f"whether {name} moves at every change of a row, or of a part of it"
-        elif one.column.kind in (Kind.INTEGER, Kind.TEXT, Kind.DATE) and words - _CHANGE <= _NEUTRAL | about:
-            yield f"what {name} ({one.column.declared}) counts: no watermark was made of it"
+        elif entry.column.kind in (Kind.INTEGER, Kind.TEXT, Kind.DATE) and words - _CHANGE <= _NEUTRAL | about:
+            yield f"what {name} ({entry.column.declared}) counts: no watermark was made of it"
 
 
 def _creation(table: CatalogTable, kind: Kind) -> CatalogColumn | None:
     """A time of creation that every row has, of the watermark's own kind: two clocks in one watermark are refused."""
-    found = (one for one in table.columns if one.column.kind is kind and not one.column.nullable)
-    return next((one for one in found if set(split_words(one.column.name)) & _CREATION), None)
+    entries = (entry for entry in table.columns if entry.column.kind is kind and not entry.column.nullable)
+    return next((entry for entry in entries if set(split_words(entry.column.name)) & _CREATION), None)
 
 
-def _is_growing(one: CatalogColumn) -> bool:
-    is_whole = one.column.kind in INCREMENTING_KINDS and not one.column.scale
-    return one.numbered and is_whole and not one.column.nullable
+def _is_growing(entry: CatalogColumn) -> bool:
+    is_whole = entry.column.kind in INCREMENTING_KINDS and not entry.column.scale
+    return entry.numbered and is_whole and not entry.column.nullable
 
 
 def _strategy(table: CatalogTable, watermark: Proposed, identity: CatalogColumn | None) -> Proposed:
@@ -323,7 +336,7 @@ def _strategy(table: CatalogTable, watermark: Proposed, identity: CatalogColumn 
         if number is None:
             return Proposed(("timestamp",), f"{said}; no column is numbered by the database")
         return Proposed(("timestamp+incrementing",), f"{said}, {number} orders rows of one moment")
-    created = next((one for kind in sorted(_TIMES) if (one := _creation(table, kind))), None)
+    created = next((entry for kind in sorted(_TIMES) if (entry := _creation(table, kind))), None)
     if number is not None and created is not None:
         why = f"{number} only grows, and {created.column.name} is the only time: taken for rows that are added only"
         return Proposed(("incrementing",), why)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, build_segmentation_document
+from hudi_reconcile.core.sweep.segments import RangeSegments, Segmentation, SegmentSet, build_segmentation_document
 from hudi_reconcile.core.sweep.segments import parse as parse_cut
 from hudi_reconcile.core.tables.partitions import PartitionRows
 
@@ -63,32 +63,41 @@ def continue_coverage(
 
     It goes on where it is of the same subject and the table has not outgrown its cut.
     """
-    for one in earlier:
-        if one.subject == subject and one.wanted == wanted and _is_alike(one.cut, fresh):
-            return one.cut, one
+    for coverage in earlier:
+        if coverage.subject == subject and coverage.wanted == wanted and _is_alike(coverage.cut, fresh):
+            return coverage.cut, coverage
     return fresh, None
+
+
+def restrict_walk(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
+    """The scanned segments, or None where all were scanned, so that the source gets no segment filter."""
+    return None if walked is None or len(walked.ids) == count_all_segments(cut) else walked
 
 
 def order_by_age(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
     """All segments: those never compared, then by the age of their last comparison, neighbours together."""
     compared = dict(_list_by_segment(coverage))
-    return tuple(sorted(range(segments), key=lambda one: (one in compared, compared.get(one, (0, ""))[0], one)))
+    return tuple(
+        sorted(range(segments), key=lambda segment: (segment in compared, compared.get(segment, (0, ""))[0], segment))
+    )
 
 
 def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, run_id: str) -> Coverage:
     """The same, after a run compared some segments."""
-    if isinstance(segments, range) and segments and all(_holds(segments, one) for one in coverage.stretches):
+    if isinstance(segments, range) and segments and all(_holds(segments, stretch) for stretch in coverage.stretches):
         whole = Stretch(segments.start, segments.stop, micros, run_id)
         return Coverage(coverage.subject, coverage.cut, coverage.wanted, (whole,))
-    found = {**dict(_list_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
-    return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(found))
+    comparisons = {**dict(_list_by_segment(coverage)), **dict.fromkeys(segments, (micros, run_id))}
+    return Coverage(coverage.subject, coverage.cut, coverage.wanted, _stretches(comparisons))
 
 
 def measure_age(coverage: Coverage) -> Age:
     """How old it is."""
     segments = count_all_segments(coverage.cut)
-    known = sum(one.high - one.low for one in coverage.stretches)
-    return Age(segments, segments - known, min((one.compared_micros for one in coverage.stretches), default=None))
+    known = sum(stretch.high - stretch.low for stretch in coverage.stretches)
+    return Age(
+        segments, segments - known, min((stretch.compared_micros for stretch in coverage.stretches), default=None)
+    )
 
 
 def build_coverage_document(table: str, coverage: Coverage) -> dict[str, Any]:
@@ -100,29 +109,35 @@ def build_coverage_document(table: str, coverage: Coverage) -> dict[str, Any]:
         "segmentation": build_segmentation_document(coverage.cut),
         "wanted": coverage.wanted,
         "stretches": [
-            {"low": one.low, "high": one.high, "compared_micros": one.compared_micros, "run_id": one.run_id}
-            for one in coverage.stretches
+            {
+                "low": stretch.low,
+                "high": stretch.high,
+                "compared_micros": stretch.compared_micros,
+                "run_id": stretch.run_id,
+            }
+            for stretch in coverage.stretches
         ],
     }
 
 
-def parse(found: Mapping[str, Any]) -> Coverage:
+def parse(document: Mapping[str, Any]) -> Coverage:
     """The coverage of a `coverage.json`. Raises ValueError where it is none, or overlaps, or of an unknown version."""
     try:
-        if found["version"] != VERSION:
-            raise ValueError(f"coverage.json is version {found['version']!r}, this tool reads {VERSION}")
-        cut = parse_cut(found["segmentation"])
+        if document["version"] != VERSION:
+            raise ValueError(f"coverage.json is version {document['version']!r}, this tool reads {VERSION}")
+        cut = parse_cut(document["segmentation"])
         stretches = tuple(
-            Stretch(one["low"], one["high"], one["compared_micros"], one["run_id"]) for one in found["stretches"]
+            Stretch(entry["low"], entry["high"], entry["compared_micros"], entry["run_id"])
+            for entry in document["stretches"]
         )
-        coverage = Coverage(found["subject"], cut, found["wanted"], stretches)
+        coverage = Coverage(document["subject"], cut, document["wanted"], stretches)
     except (KeyError, TypeError) as error:
         raise ValueError("coverage.json lacks a field, or one is odd") from error
     if not (
         type(coverage.subject) is str and type(coverage.wanted) in (int, NoneType) and all(map(_is_one, stretches))
     ):
         raise ValueError("a field of coverage.json is odd")
-    edges = [edge for one in stretches for edge in (one.low, one.high)]
+    edges = [edge for stretch in stretches for edge in (stretch.low, stretch.high)]
     if edges != sorted(edges) or any(not 0 <= edge <= count_all_segments(cut) for edge in edges):
         raise ValueError("coverage.json lists a segment twice, or one that does not exist")
     return coverage
@@ -131,7 +146,7 @@ def parse(found: Mapping[str, Any]) -> Coverage:
 def _is_one(stretch: Stretch) -> bool:
     """Whether what a file has for a stretch has its types; a text or a true for a number would be compared with others."""
     numbers = (stretch.low, stretch.high, stretch.compared_micros)
-    return all(type(one) is int for one in numbers) and type(stretch.run_id) is str
+    return all(type(number) is int for number in numbers) and type(stretch.run_id) is str
 
 
 def _holds(segments: range, stretch: Stretch) -> bool:
@@ -139,14 +154,14 @@ def _holds(segments: range, stretch: Stretch) -> bool:
 
 
 def _list_by_segment(coverage: Coverage | None) -> Iterator[tuple[int, tuple[int, str]]]:
-    for one in () if coverage is None else coverage.stretches:
-        for segment in range(one.low, one.high):
-            yield segment, (one.compared_micros, one.run_id)
+    for stretch in () if coverage is None else coverage.stretches:
+        for segment in range(stretch.low, stretch.high):
+            yield segment, (stretch.compared_micros, stretch.run_id)
 
 
-def _stretches(found: Mapping[int, tuple[int, str]]) -> tuple[Stretch, ...]:
+def _stretches(comparisons: Mapping[int, tuple[int, str]]) -> tuple[Stretch, ...]:
     # Neighbours with one time and run have one difference between their number and their place.
-    placed = enumerate(sorted(found.items()))
+    placed = enumerate(sorted(comparisons.items()))
     runs = groupby(placed, key=lambda item: (item[1][0] - item[0], item[1][1]))
     made = []
     for (_, (micros, run_id)), members in runs:
@@ -196,37 +211,37 @@ class Reached:
     @property
     def others(self) -> tuple[PartitionRows, ...]:
         """The lake's partitions that were not asked for."""
-        return tuple(one for one in self.lake if self.asked and one.path not in self.asked)
+        return tuple(partition for partition in self.lake if self.asked and partition.path not in self.asked)
 
     @property
     def absent(self) -> tuple[str, ...]:
         """Partitions that were asked for and that the lake does not have."""
-        there = {one.path for one in self.lake}
+        there = {partition.path for partition in self.lake}
         return tuple(path for path in self.asked if path not in there)
 
 
 def list_left_out(reached: Reached) -> tuple[Unverified, ...]:
     """What was left out; nothing where all was compared."""
-    table, found = shlex.quote(reached.table), []
+    table, entries = shlex.quote(reached.table), []
     if reached.asked:
-        found.append(
+        entries.append(
             Unverified("rows", reached.table, _partitions(reached), f"{_ALL_PARTITIONS}hudi-reconcile sweep -t {table}")
         )
-    left = reached.segments - reached.compared
-    if left:
-        why = f"the budget of {reached.budget} was spent: {left} of {reached.segments} segments were not compared"
+    rest = reached.segments - reached.compared
+    if rest:
+        why = f"the budget of {reached.budget} was spent: {rest} of {reached.segments} segments were not compared"
         again = "".join(f" --where-partition {shlex.quote(path)}" for path in reached.asked)
         fix = (
             "run the same command again, it begins with what was compared longest ago: "
             f"hudi-reconcile sweep -t {table}{again} --budget {reached.budget}"
         )
-        found.append(Unverified("segment", reached.table, why, fix))
-    return tuple(found)
+        entries.append(Unverified("segment", reached.table, why, fix))
+    return tuple(entries)
 
 
-def are_outside(left: Unverified) -> bool:
-    """True where `left` says which partitions a sweep was not asked for: its plan cannot touch their rows."""
-    return left.fix.startswith(_ALL_PARTITIONS)
+def are_outside(entry: Unverified) -> bool:
+    """True where `entry` says which partitions a sweep was not asked for: its plan cannot touch their rows."""
+    return entry.fix.startswith(_ALL_PARTITIONS)
 
 
 def describe_part(reached: Reached) -> str | None:
@@ -250,7 +265,7 @@ def note_part(reached: Reached) -> tuple[str, ...]:
 
 def _partitions(reached: Reached) -> str:
     others = reached.others
-    rows = sum(one.rows for one in others)
+    rows = sum(partition.rows for partition in others)
     source = f"and {reached.source_rows_left_out} source rows lie outside {', '.join(reached.asked)}"
     if not others:
         return f"only some partitions were compared: 0 other partitions of the lake {source}"
@@ -261,5 +276,5 @@ def _partitions(reached: Reached) -> str:
 
 
 def _name_partitions(partitions: Sequence[PartitionRows]) -> str:
-    shown = ", ".join(one.path for one in partitions[:_SHOWN])
+    shown = ", ".join(partition.path for partition in partitions[:_SHOWN])
     return f"{shown}, …" if len(partitions) > _SHOWN else shown

@@ -183,8 +183,8 @@ def _is_in_next_window(facts: Facts) -> bool:
     return pending.after is None or is_after(Edge(pending.after), here)
 
 
-def _is_less(one: Value, other: Value) -> bool:
-    return rank(Mark(one)) < rank(Mark(other))
+def _is_less(value: Value, other: Value) -> bool:
+    return rank(Mark(value)) < rank(Mark(other))
 
 
 def _late_or_updated(facts: Facts) -> FindingKind:

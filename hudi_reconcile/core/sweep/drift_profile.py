@@ -151,10 +151,10 @@ def map_keys(drifted: Iterable[int], segments: int) -> KeyMap:
     ((2, 0), 1, KeyMap(segments=3, unequal=(0, 0, 1)))
     """
     stretches = min(segments, MOST_STRETCHES)
-    found = [0] * stretches
+    counts = [0] * stretches
     for segment in drifted:
-        found[min(segment * stretches // segments, stretches - 1)] += 1
-    return KeyMap(segments, tuple(found))
+        counts[min(segment * stretches // segments, stretches - 1)] += 1
+    return KeyMap(segments, tuple(counts))
 
 
 def find_span(behind_micros: int) -> int:
@@ -185,8 +185,8 @@ def measure_lateness(
 
 def select_fullest_cells(cells: Iterable[DriftCell], all_rows: int) -> tuple[tuple[DriftCell, ...], int]:
     """At most `MOST_CELLS` cells, the fullest first, and the rows that none of them holds."""
-    ordered = sorted(cells, key=lambda one: (-one.rows, one.kind, one.partition or "", one.day or ""))[:MOST_CELLS]
-    return tuple(ordered), all_rows - sum(one.rows for one in ordered)
+    ordered = sorted(cells, key=lambda cell: (-cell.rows, cell.kind, cell.partition or "", cell.day or ""))[:MOST_CELLS]
+    return tuple(ordered), all_rows - sum(cell.rows for cell in ordered)
 
 
 def count_days(cells: Iterable[DriftCell]) -> dict[str, int]:
@@ -195,7 +195,7 @@ def count_days(cells: Iterable[DriftCell]) -> dict[str, int]:
     >>> count_days([DriftCell("deleted", "a", "2026-03-01", 1), DriftCell("deleted", "b", "2026-03-01", 2)])
     {'2026-03-01': 3}
     """
-    days = _sum_rows((one.day, one.rows) for one in cells if one.day)
+    days = _sum_rows((cell.day, cell.rows) for cell in cells if cell.day)
     if len(days) > MOST_DAYS:
         days = _sum_rows((f"{day[:_MONTH_CHARS]}-01", rows) for day, rows in days.items())
     return dict(sorted(days.items()))
@@ -209,16 +209,18 @@ def count_heat(cells: Sequence[DriftCell]) -> tuple[HeatCount, ...]:
     """
     times: set[str | None] = set()
     for chars in (_DAY_CHARS, _MONTH_CHARS, _YEAR_CHARS):
-        times = {one.day and one.day[:chars] for one in cells}
+        times = {cell.day and cell.day[:chars] for cell in cells}
         if len(times) <= MOST_TIMES:
             break
     latest = set(sorted(times, key=lambda time: (time is None, time or ""))[-MOST_TIMES:])
-    sums = _sum_rows(((one.partition, one.day and one.day[:chars]), one.rows) for one in cells)
+    sums = _sum_rows(((cell.partition, cell.day and cell.day[:chars]), cell.rows) for cell in cells)
     shown = {place: rows for place, rows in sums.items() if place[1] in latest}
     by_partition = _sum_rows((partition, rows) for (partition, _), rows in shown.items())
-    fullest = sorted(by_partition, key=lambda one: (-by_partition[one], one or ""))[:MOST_PARTITIONS]
+    fullest = sorted(by_partition, key=lambda partition: (-by_partition[partition], partition or ""))[:MOST_PARTITIONS]
     counts = (HeatCount(partition, time, rows) for (partition, time), rows in shown.items() if partition in fullest)
-    return tuple(sorted(counts, key=lambda one: (fullest.index(one.partition), one.time is None, one.time or "")))
+    return tuple(
+        sorted(counts, key=lambda count: (fullest.index(count.partition), count.time is None, count.time or ""))
+    )
 
 
 def _sum_rows(counted: Iterable[tuple[_Place, int]]) -> dict[_Place, int]:

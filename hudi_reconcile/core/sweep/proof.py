@@ -85,7 +85,7 @@ class ContentProof:
 
     def list_proven(self) -> frozenset[int]:
         """The segments of which something is proven."""
-        compared = {one for stretch in self.coverage.stretches for one in range(stretch.low, stretch.high)}
+        compared = {segment for stretch in self.coverage.stretches for segment in range(stretch.low, stretch.high)}
         return frozenset(compared - set(self.open_segments.ids))
 
 
@@ -110,10 +110,10 @@ def subject_digest(subject: str, *settings: str) -> str:
 
 def find_doubt(proof: ContentProof, subject: str, now: Standing) -> str:
     """Why a proof says nothing of the table as it is now; empty where it does."""
-    was = {"subject": proof.coverage.subject, **proof.standing.facts}
-    found = {"subject": subject, **now.facts}
-    for name in dict.fromkeys((*_CHANGED, *was, *found)):
-        if was.get(name) != found.get(name):
+    past_facts = {"subject": proof.coverage.subject, **proof.standing.facts}
+    facts = {"subject": subject, **now.facts}
+    for name in dict.fromkeys((*_CHANGED, *past_facts, *facts)):
+        if past_facts.get(name) != facts.get(name):
             return _CHANGED.get(name, f"the source's {name} changed")
     if not 0 <= now.transactions - proof.standing.transactions < MOST_TRANSACTIONS:
         return "the source's count of transactions went back, or on by too many"
@@ -126,15 +126,17 @@ def take_turns(proof: ContentProof, versions: Iterable[SegmentVersions], rotatio
     Due are those compared longest ago, one in `rotation` of all, and those compared `rotation` days ago or longer.
     """
     segments, proven = count_all_segments(proof.coverage.cut), proof.list_proven()
-    now = {one.segment: (one.rows, one.digest) for one in versions}
-    changed = [one for one in proven if now.get(one, (0, 0)) != _versions(proof.entries.get(one, NO_ROWS))]
+    now = {version.segment: (version.rows, version.digest) for version in versions}
+    changed = [
+        segment for segment in proven if now.get(segment, (0, 0)) != _versions(proof.entries.get(segment, NO_ROWS))
+    ]
     order = order_by_age(proof.coverage, segments)
     oldest = now_micros - rotation * _DAY_MICROS
     aged = [
-        one
+        segment
         for stretch in proof.coverage.stretches
         if stretch.compared_micros <= oldest
-        for one in range(stretch.low, stretch.high)
+        for segment in range(stretch.low, stretch.high)
     ]
     due = order[: -(-segments // rotation)]
     return Turn(SegmentSet.of(changed), SegmentSet.of(set(range(segments)) - proven), SegmentSet.of((*due, *aged)))
@@ -144,7 +146,9 @@ def find_changed(proof: ContentProof, lake: Mapping[int, tuple[int, int, int]], 
     """The segments beside those that `met` whose lake is not what was proven. `lake`: rows and digest halves by segment."""
     rest = proof.list_proven() - set(met.ids)
     nothing = (0, 0, 0)
-    return SegmentSet.of(one for one in rest if lake.get(one, nothing) != _lake(proof.entries.get(one, NO_ROWS)))
+    return SegmentSet.of(
+        segment for segment in rest if lake.get(segment, nothing) != _lake(proof.entries.get(segment, NO_ROWS))
+    )
 
 
 def renew_proof(
@@ -155,15 +159,15 @@ def renew_proof(
     What is carried stays as it was, with its age. A clock that stood still or went back does not mix up whose turn is next.
     """
     compared = set(met.ids)
-    newest = max((one.compared_micros for one in proof.coverage.stretches), default=micros - 1)
-    kept = {one: entry for one, entry in proof.entries.items() if one not in compared}
-    left_open = {one for one in proof.open_segments.ids if one not in compared}
-    left_open |= {one for one in compared if equal.get(one) is None}
+    newest = max((stretch.compared_micros for stretch in proof.coverage.stretches), default=micros - 1)
+    kept = {segment: entry for segment, entry in proof.entries.items() if segment not in compared}
+    left_open = {segment for segment in proof.open_segments.ids if segment not in compared}
+    left_open |= {segment for segment in compared if equal.get(segment) is None}
     return ContentProof(
         proof.standing,
         renew_coverage(proof.coverage, compared, max(micros, newest + 1), run_id),
         SegmentSet.of(left_open),
-        {**kept, **{one: entry for one, entry in equal.items() if one in compared and entry.rows}},
+        {**kept, **{segment: entry for segment, entry in equal.items() if segment in compared and entry.rows}},
         run_id,
     )
 
@@ -176,7 +180,7 @@ def wrap_digest(total: int) -> int:
 def build_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
     """`proof.json`. One list a field: there are thousands of segments."""
     order = sorted(proof.entries)
-    entries = [proof.entries[one] for one in order]
+    entries = [proof.entries[segment] for segment in order]
     return {
         "version": VERSION,
         "table": table,
@@ -186,34 +190,34 @@ def build_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
         "coverage": build_coverage_document(table, proof.coverage),
         "open": list(proof.open_segments.ids),
         "segments": order,
-        "rows": [one.rows for one in entries],
-        "versions": [f"{one.versions:x}" for one in entries],
-        "high": [one.high for one in entries],
-        "low": [one.low for one in entries],
+        "rows": [entry.rows for entry in entries],
+        "versions": [f"{entry.versions:x}" for entry in entries],
+        "high": [entry.high for entry in entries],
+        "low": [entry.low for entry in entries],
     }
 
 
-def parse(found: Mapping[str, Any]) -> ContentProof:
+def parse(document: Mapping[str, Any]) -> ContentProof:
     """The proof of a `proof.json`. Raises ValueError where it is none, is odd, or of an unknown version."""
     try:
-        if found["version"] != VERSION:
-            raise ValueError(f"proof.json is version {found['version']!r}, this tool reads {VERSION}")
-        coverage = parse_coverage(found["coverage"])
+        if document["version"] != VERSION:
+            raise ValueError(f"proof.json is version {document['version']!r}, this tool reads {VERSION}")
+        coverage = parse_coverage(document["coverage"])
         names = ("segments", "rows", "high", "low")
-        if not all(type(one) is int for name in (*names, "open") for one in found[name]):
+        if not all(type(number) is int for name in (*names, "open") for number in document[name]):
             raise ValueError("proof.json holds something else where numbers are")
-        versions = [int(text, 16) for text in found["versions"]]
-        columns = (found["rows"], versions, found["high"], found["low"])
+        versions = [int(text, 16) for text in document["versions"]]
+        columns = (document["rows"], versions, document["high"], document["low"])
         entries = {
             segment: ProvenSegment(*values)
-            for segment, values in zip(found["segments"], zip(*columns, strict=True), strict=True)
+            for segment, values in zip(document["segments"], zip(*columns, strict=True), strict=True)
         }
-        facts = {str(name): str(value) for name, value in found["standing"].items()}
-        standing = Standing(facts, int(found["transactions"]))
-        proof = ContentProof(standing, coverage, SegmentSet.of(found["open"]), entries, str(found["run_id"]))
+        facts = {str(name): str(value) for name, value in document["standing"].items()}
+        standing = Standing(facts, int(document["transactions"]))
+        proof = ContentProof(standing, coverage, SegmentSet.of(document["open"]), entries, str(document["run_id"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("proof.json lacks a field, or one is odd") from error
-    if len(entries) != len(found["segments"]) or not set(entries) <= proof.list_proven():
+    if len(entries) != len(document["segments"]) or not set(entries) <= proof.list_proven():
         raise ValueError("proof.json lists a segment twice, or one that was not compared")
     return proof
 

@@ -101,6 +101,9 @@ class SegmentSet:
         return tuple(replace(self, ids=self.ids[first:end]) for first, end in edges)
 
 
+NO_SEGMENTS = SegmentSet(())
+
+
 @dataclass(frozen=True, slots=True)
 class KeyRange:
     """Half-open range of integer keys, None is an open end; `nulls` adds the rows whose key column is NULL.
@@ -179,12 +182,12 @@ def choose_part(cut: Segmentation, segments: SegmentSet) -> tuple[Segmentation, 
 
 def spread(segmentation: RangeSegments, parts: int) -> tuple[KeyRange, ...]:
     """All segments as at most `parts` ranges of about equal width, for a parallel read; NULL keys go with the first."""
-    found = []
+    ranges = []
     for first, end in pairwise(_cut_evenly(segmentation.count, parts)):
         low = segmentation.bounds(first)[0]
         high = segmentation.bounds(end - 1)[1]
-        found.append(KeyRange(low, high, nulls=first == 0))
-    return tuple(found)
+        ranges.append(KeyRange(low, high, nulls=first == 0))
+    return tuple(ranges)
 
 
 def _cut_evenly(count: int, most: int) -> list[int]:
@@ -211,18 +214,18 @@ def build_segmentation_document(segmentation: Segmentation) -> dict[str, Any]:
     }
 
 
-def parse(found: Mapping[str, Any]) -> Segmentation:
+def parse(document: Mapping[str, Any]) -> Segmentation:
     """The segmentation of a plan. Raises ValueError for a kind that is not known, and for numbers that are none."""
-    if any(name in found and type(found[name]) is not int for name in ("start", "width", "count")):
+    if any(name in document and type(document[name]) is not int for name in ("start", "width", "count")):
         raise ValueError("the segmentation's start, width and count are no whole numbers")
-    if found["kind"] == "range":
-        return RangeSegments(found["column"], found["start"], found["width"], found["count"])
-    if found["kind"] == "hash":
-        by = found.get("by", "xxhash64")  # plans of version 0.1 do not say it
+    if document["kind"] == "range":
+        return RangeSegments(document["column"], document["start"], document["width"], document["count"])
+    if document["kind"] == "hash":
+        by = document.get("by", "xxhash64")  # plans of version 0.1 do not say it
         if by not in get_args(HashBy):
             raise ValueError(f"hash {by!r} is not known (legal: {', '.join(get_args(HashBy))})")
-        return HashSegments(tuple(found["columns"]), found["count"], by)
-    raise ValueError(f"segmentation kind {found['kind']!r} is not known (legal: range, hash)")
+        return HashSegments(tuple(document["columns"]), document["count"], by)
+    raise ValueError(f"segmentation kind {document['kind']!r} is not known (legal: range, hash)")
 
 
 _FIRST_SHARE = 32  # of the segments, to learn the pace from

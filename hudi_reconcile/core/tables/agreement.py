@@ -111,23 +111,23 @@ def agree(
 
     Columns that only the lake has are unverified but for `dropped`: the source had them, and a pull took that over.
     A watermark column that is excluded still tells why a row drifted; it is just not compared. Key columns are never cut:
-    two keys would become one.
+    two keys would become one. Nor are they left out: digests without them are the same where two keys have swapped their rows.
     """
     lake_columns = {column.name: column for column in lake.columns}
     met: dict[str, ComparedColumn] = {}
     unverified: list[Unverified] = []
     for index, column in enumerate(source.columns):
-        found = _meet(index, column, lake_columns.get(column.lake_name))
-        if isinstance(found, ComparedColumn):
-            met[column.name] = _exactness(found, tolerance.get(column.name), is_key=column.name in source.key)
+        pairing = _meet(index, column, lake_columns.get(column.lake_name))
+        if isinstance(pairing, ComparedColumn):
+            met[column.name] = _exactness(pairing, tolerance.get(column.name), is_key=column.name in source.key)
         elif column.name not in exclude:
-            unverified.append(found)
+            unverified.append(pairing)
     unverified += [
         Unverified("column", column.name, "the lake has this column, the source does not", exclude_fix(column.name))
         for column in list_lake_only(source, lake, exclude=exclude | dropped, partition_by=partition_by)
     ]
     return Agreement(
-        columns=tuple(item for name, item in met.items() if name not in exclude),
+        columns=tuple(item for name, item in met.items() if name not in exclude or name in source.key),
         key=tuple(met[name] for name in source.key if name in met),
         watermark=tuple(met[name] for name in watermark if name in met),
         unverified=tuple(unverified),
@@ -139,7 +139,7 @@ def agree(
 
 
 def _places(met: Iterable[ComparedColumn], lake: LakeTable) -> tuple[ComparedColumn, ...]:
-    return tuple(one for one in met if one.column.lake_name in lake.partition_fields and one.lake_type == "string")
+    return tuple(item for item in met if item.column.lake_name in lake.partition_fields and item.lake_type == "string")
 
 
 def drop_columns(source: SourceTable, excluded: frozenset[str]) -> SourceTable:
@@ -194,10 +194,13 @@ def _meet(index: int, column: Column, lake: LakeColumn | None) -> ComparedColumn
     if column.kind is Kind.DECIMAL:
         return _meet_decimal(index, column, lake)
     own = MICROS_DIGITS if column.precision is None else column.precision
-    held = lake.fraction_digits
+    lake_digits = lake.fraction_digits
     zoned = column.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
     return ComparedColumn(
-        index, column, lake.type, fraction_digits=held if zoned and held is not None and held < own else None
+        index,
+        column,
+        lake.type,
+        fraction_digits=lake_digits if zoned and lake_digits is not None and lake_digits < own else None,
     )
 
 

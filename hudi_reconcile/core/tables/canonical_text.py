@@ -114,11 +114,11 @@ def _write_fixed(value: Decimal, scale: int) -> str:
 
 def _plain(value: str, _scale: int) -> str:
     text = value.strip(" ")
-    found = _NUMBER.fullmatch(text)
-    if found is None or not found[2] + found[3]:
+    match = _NUMBER.fullmatch(text)
+    if match is None or not match[2] + match[3]:
         return text
-    whole, fraction = found[2].lstrip("0"), found[3].rstrip("0")
-    sign = "-" if found[1] == "-" and whole + fraction else ""
+    whole, fraction = match[2].lstrip("0"), match[3].rstrip("0")
+    sign = "-" if match[1] == "-" and whole + fraction else ""
     return sign + (whole or "0") + (f".{fraction}" if fraction else "")
 
 

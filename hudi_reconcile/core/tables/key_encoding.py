@@ -69,9 +69,11 @@ def _value(column: Column, text: str) -> KeyValue | None:
         case Kind.DATE:
             return date.fromisoformat(text).toordinal() - _FIRST_DAY
         case Kind.TIMESTAMP:
-            found = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
             return (
-                None if found.tzinfo is not None else (found.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+                None
+                if moment.tzinfo is not None
+                else (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
             )
         case Kind.UUID:
             return UUID(text).int

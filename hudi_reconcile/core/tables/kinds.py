@@ -172,11 +172,11 @@ def widen_type(lake: str, wanted: str) -> str | None:
     return both if both is not None and _hudi_widens(lake, both) else None
 
 
-def _both(left: str, right: str) -> str | None:
+def _both(first_type: str, second_type: str) -> str | None:
     """The narrowest type that holds both; None where there is none."""
-    if holds(right, left):
-        return right
-    ours, theirs = read_decimal_digits(left), read_decimal_digits(right)
+    if holds(second_type, first_type):
+        return second_type
+    ours, theirs = read_decimal_digits(first_type), read_decimal_digits(second_type)
     if ours is None or theirs is None:
         return None
     scale = max(ours[1], theirs[1])

@@ -19,9 +19,10 @@ How = Literal["hmac", "redact"]
 SHOW: Final = "show"
 
 _PERSONAL: Final = """
-    address addr bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname fname forename fullname gender
-    iban income lastname lname maiden mail mobile msisdn nationality nickname passport passwd password phone phoneno phonenumber
-    postalcode postcode religion salary sex ssn street surname tel telefon telephone username zip zipcode
+    address addr apikey bic birth birthdate birthday birthplace cvc cvv dob email ethnicity fax firstname fname forename
+    fullname gender iban income lastname lname maiden mail mobile msisdn nationality nickname passphrase passport passwd
+    password phone phoneno phonenumber postalcode postcode religion salary secret sex ssn street surname tel telefon
+    telephone username zip zipcode
 """
 # The same in German, French, Italian, Spanish, Polish, Romanian, Dutch, Greek, Hungarian, Portuguese, Czech and Swedish, without
 # accents; German also with its digraphs. Words that mean something else in English or in catalogues as well are left out.
@@ -65,14 +66,12 @@ _GREEK: Final = """
 """
 # Words that only together name what belongs to a person.
 _TOGETHER: Final = """
-    account_number card_number credit_card driver_licence driver_license drivers_licence drivers_license national_id
-    postal_code
-    social_security tax_id
-    code_postal codice_fiscale codice_postale cod_postal codigo_postal de_passe kod_pocztowy mot_passe nom_famille numero_secu
-    anyja_neve carta_identita cartao_cidadao carte_identitate carte_identite cislo_op cislo_pasu cislo_uctu compte_bancaire
+    access_token account_number api_key auth_token card_number credit_card driver_licence driver_license drivers_licence
+    drivers_license national_id postal_code private_key refresh_token social_security tax_id code_postal codice_fiscale
+    codice_postale cod_postal codigo_postal de_passe kod_pocztowy mot_passe nom_famille numero_secu anyja_neve
+    carta_identita cartao_cidadao carte_identitate carte_identite cislo_op cislo_pasu cislo_uctu compte_bancaire
     cont_bancar conto_corrente cuenta_bancaria dowod_osobisty fecha_nac geb_datum numer_konta numero_conta numero_cuenta
-    numero_portable patente_guida rodne_cislo
-    szemelyi_szam
+    numero_portable patente_guida rodne_cislo szemelyi_szam
 """
 # Words that together name no person's.
 _ELSE: Final = "address_space birth_rate email_template fax_machine mobile_app phone_model street_light zip_file"
@@ -135,7 +134,9 @@ def strip_accents(text: str) -> str:
     ('Strasse', 'imie', 'Name')
     """
     return "".join(
-        one for one in unicodedata.normalize("NFKD", text.translate(_WITHOUT_ACCENT)) if not unicodedata.combining(one)
+        char
+        for char in unicodedata.normalize("NFKD", text.translate(_WITHOUT_ACCENT))
+        if not unicodedata.combining(char)
     )
 
 
@@ -180,12 +181,12 @@ class Masking:
 
         Columns that have to be `shown` are masked by the word of the config alone.
         """
-        found = (
+        masks = (
             (name, self.find_mask(name, lake_name))
             for name, lake_name in columns.items()
             if name not in shown or not self.is_left_to_name(name, lake_name)
         )
-        return {name: how for name, how in found if how is not None}
+        return {name: how for name, how in masks if how is not None}
 
     def named_among(self, columns: Iterable[str]) -> frozenset[str]:
         """The columns among these that the config itself says are masked."""
@@ -205,9 +206,9 @@ def list_shown_columns(agreement: Agreement, in_paths: Collection[str]) -> dict[
     moving = agreement.watermark if agreement.incrementing is None else (*agreement.watermark, agreement.incrementing)
     compared = (*agreement.columns, *moving, *agreement.key)
     return list_shown_names(
-        {one.column.name: one.column.lake_name for one in compared},
-        key=[one.column.name for one in agreement.key],
-        moving=[one.column.name for one in moving],
+        {item.column.name: item.column.lake_name for item in compared},
+        key=[item.column.name for item in agreement.key],
+        moving=[item.column.name for item in moving],
         in_paths=in_paths,
     )
 
@@ -225,13 +226,13 @@ def list_shown_names(
         (moving, "pulls go by it, and findings and checkpoints show it"),
         (in_paths, "the lake's partition paths hold it, and findings show those"),
     )
-    found: dict[str, str] = {}
+    reasons_by_name: dict[str, str] = {}
     for names, why in reasons:
         known = {name.lower() for name in names}
         for name, lake_name in columns.items():
             if name.lower() in known or (names is in_paths and lake_name.lower() in known):
-                found.setdefault(name, why)
-    return found
+                reasons_by_name.setdefault(name, why)
+    return reasons_by_name
 
 
 def note_masking(masking: Masking, columns: Mapping[str, str], shown: Mapping[str, str]) -> tuple[str, ...]:

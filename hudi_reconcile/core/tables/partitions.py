@@ -89,7 +89,7 @@ Near = tuple[tuple[Condition, ...], ...]
 
 def list_whole_columns(partition_by: Sequence[PartitionField]) -> tuple[str, ...]:
     """The columns whose values the paths hold, a date by its day; of others a month or a year alone."""
-    return tuple(one.column for one in partition_by if one.transform in _IN_FULL)
+    return tuple(field.column for field in partition_by if field.transform in _IN_FULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,17 @@ def derive_path_rule(
     whole = f"sweep the whole table: hudi-reconcile sweep -t {name}"
     if not lake.partition_fields:
         raise UsageError(f"table {name} has no partitions: --where-partition means nothing there", fix=whole)
-    fields = tuple(_field(one, source, lake, partition_by) for one in lake.partition_fields)
-    known = tuple(one for one in fields if one is not None)
+    fields = tuple(_field(lake_name, source, lake, partition_by) for lake_name in lake.partition_fields)
+    known = tuple(field for field in fields if field is not None)
     if len(known) < len(fields):
-        unknown = ", ".join(n for n, one in zip(lake.partition_fields, fields, strict=True) if one is None)
+        unknown = ", ".join(n for n, field in zip(lake.partition_fields, fields, strict=True) if field is None)
         raise UsageError(
             f"table {name}: no source column tells a row's {unknown}, by which the lake is partitioned",
             fix=f"say how it is made with lake.partition_by, such as [month(created_at)], or {whole}",
         )
-    hidden = ", ".join(one.column.name for one in known if one.transform in _IN_FULL and one.column.name in masked)
+    hidden = ", ".join(
+        field.column.name for field in known if field.transform in _IN_FULL and field.column.name in masked
+    )
     if hidden:
         raise UsageError(f"table {name}: partitions would show values of {hidden}, which is masked", fix=whole)
     return PathRule(known, lake.path_form.hive_style, lake.path_form.encoded)
@@ -132,16 +134,16 @@ def derive_path_rule(
 
 def scope_of_paths(name: str, rule: PathRule, asked: Sequence[str], lake: Sequence[PartitionRows]) -> PartitionScope:
     """The asked partitions. Raises UsageError for one that neither the lake has nor any row could have."""
-    unlike = [one for one in lake if one.unlike]
+    unlike = [partition for partition in lake if partition.unlike]
     whole = f"sweep the whole table: hudi-reconcile sweep -t {name}"
     if unlike:
-        rows = sum(one.unlike for one in unlike)
+        rows = sum(partition.unlike for partition in unlike)
         raise UsageError(
             f"table {name}: {rows} lake rows lie in other partitions than their columns tell, such as in {unlike[0].path}: "
             "it is not known how this table's paths are made",
             fix=whole,
         )
-    there = {one.path for one in lake}
+    there = {partition.path for partition in lake}
     unknown = [path for path in asked if path not in there and _values(rule, path) is None]
     if unknown:
         legal = sorted(there, reverse=True)
@@ -156,25 +158,27 @@ def scope_of_paths(name: str, rule: PathRule, asked: Sequence[str], lake: Sequen
 
 def build_near(rule: PathRule, paths: Sequence[str]) -> Near | None:
     """Conditions (any of several, each all of its parts) that hold for every source row of these paths; None: unknown."""
-    found = []
+    alternatives = []
     for path in paths:
         values = _values(rule, path)
         conditions = [] if values is None else [_condition(*pair) for pair in zip(rule.fields, values, strict=True)]
-        known = tuple(one for one in conditions if one is not None)
+        known = tuple(condition for condition in conditions if condition is not None)
         if not known:
             return None
-        found.append(known)
-    return tuple(found)
+        alternatives.append(known)
+    return tuple(alternatives)
 
 
 def _field(
     lake_name: str, source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField]
 ) -> PathField | None:
     types = {column.name: column.type for column in lake.columns if column.stored is None}
-    derived = next((one for one in partition_by if one.transform != "identity" and one.lake_name == lake_name), None)
+    derived = next(
+        (field for field in partition_by if field.transform != "identity" and field.lake_name == lake_name), None
+    )
     for index, column in enumerate(source.columns):
-        found = column.lake_name == lake_name if derived is None else column.name == derived.column
-        if found and column.kind in PARTITION_KINDS and lake_name in types:
+        is_match = column.lake_name == lake_name if derived is None else column.name == derived.column
+        if is_match and column.kind in PARTITION_KINDS and lake_name in types:
             return PathField(lake_name, types[lake_name], column, index, derived.transform if derived else "identity")
     return None
 
@@ -209,12 +213,12 @@ def escape_value(text: str) -> str:
     >>> escape_value("a=b/c"), unescape_value("a%3Db%2Fc")
     ('a%3Db%2Fc', 'a=b/c')
     """
-    return re.sub(f"[{ESCAPED}]", lambda found: f"%{ord(found[0]):02X}", text)
+    return re.sub(f"[{ESCAPED}]", lambda match: f"%{ord(match[0]):02X}", text)
 
 
 def unescape_value(text: str) -> str:
     """The value that `escape_value` wrote."""
-    return re.sub("%([0-9A-F]{2})", lambda found: chr(int(found[1], 16)), text)
+    return re.sub("%([0-9A-F]{2})", lambda match: chr(int(match[1], 16)), text)
 
 
 def _is_legal(field: PathField, text: str) -> bool:
@@ -246,8 +250,8 @@ def _condition(field: PathField, text: str | None) -> Condition | None:
         return IsEmpty(column) if not is_identity or column.kind in _CONDITIONED else None
     if column.kind in CALENDAR_KINDS and (not is_identity or column.kind is Kind.DATE):
         shape = _DATES["day" if is_identity else field.transform]
-        found = _calendar(text) if re.fullmatch(shape, text) else None
-        return None if found is None else _build_range(column, *found)
+        dates = _calendar(text) if re.fullmatch(shape, text) else None
+        return None if dates is None else _build_range(column, *dates)
     if is_identity and column.kind is Kind.INTEGER and _INTEGER.fullmatch(text):
         return Equals(column, int(text))
     if is_identity and column.kind in (Kind.TEXT, Kind.CHAR) and _PLAIN_TEXT.fullmatch(text):
@@ -277,6 +281,6 @@ def _calendar(text: str) -> tuple[date, date] | None:
 def _build_range(column: Column, low: date, high: date) -> CalendarRange | None:
     if low == high:
         return None
-    first, after = (datetime(one.year, one.month, one.day, tzinfo=UTC) for one in (low, high))
-    micros = [int((one - _EPOCH).total_seconds()) * 1_000_000 for one in (first, after)]
+    first, after = (datetime(day.year, day.month, day.day, tzinfo=UTC) for day in (low, high))
+    micros = [int((moment - _EPOCH).total_seconds()) * 1_000_000 for moment in (first, after)]
     return CalendarRange(column, *micros)

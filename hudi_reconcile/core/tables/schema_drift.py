@@ -69,18 +69,18 @@ def list_changes(columns: Columns, known: KnownColumns) -> tuple[SchemaChange, .
     extra = list(
         list_lake_only(columns.source, columns.lake, exclude=columns.exclude, partition_by=columns.partition_by)
     )
-    found: list[SchemaChange] = []
+    changes: list[SchemaChange] = []
     kept = [column for column in extra if column.name in columns.dropped]
     extra = [column for column in extra if column.name not in columns.dropped]
     if len(missing) == len(extra) == 1 and is_comparable(missing[0].kind, extra[0].type):
-        found.append(_build_renamed(missing.pop(), extra.pop()))
-    found += [_missing(column, known) for column in missing]
-    found += [_extra(column, columns.lake, known) for column in extra]
-    found += [_build_kept(column) for column in kept]
+        changes.append(_build_renamed(missing.pop(), extra.pop()))
+    changes += [_missing(column, known) for column in missing]
+    changes += [_extra(column, columns.lake, known) for column in extra]
+    changes += [_build_kept(column) for column in kept]
     for column in columns.source.columns:
         if column.lake_name in lake_types and column.name not in columns.exclude:
-            found += _build_altered(column, columns, known, lake_types[column.lake_name], compared=column.name in met)
-    return tuple(_keep_earlier_words(change, known.changes) for change in found)
+            changes += _build_altered(column, columns, known, lake_types[column.lake_name], compared=column.name in met)
+    return tuple(_keep_earlier_words(change, known.changes) for change in changes)
 
 
 def _keep_earlier_words(change: SchemaChange, earlier: tuple[SchemaChange, ...]) -> SchemaChange:
@@ -164,8 +164,8 @@ def compare_with_lake(column: Column, lake_type: str) -> ChangeKind | None:
     """How the source's type differs from the lake's; None where the lake's is the one that a pull would make."""
     if column.kind is Kind.INTEGER and lake_type in _INTEGER_BITS:
         wanted = _MOST_STORED_BITS if column.bits == _MOST_STORED_BITS else _LEAST_STORED_BITS
-        held = _INTEGER_BITS[lake_type]
-        return None if held == column.bits else _compared_sizes(wanted, held)
+        lake_bits = _INTEGER_BITS[lake_type]
+        return None if lake_bits == column.bits else _compared_sizes(wanted, lake_bits)
     digits = read_lake_digits(lake_type)
     if column.kind is Kind.DECIMAL and digits is not None:
         own_scale = column.scale or 0

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
+from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.agreement import is_comparable, list_lake_only
 from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Column, Kind, choose_stored_type, widen_type
@@ -81,25 +82,27 @@ def evolve(
     `source` is as the lake carries it. A lake column named in `exclude` is never taken for one that was
     renamed.
     """
-    held = {column.name: column for column in lake.columns}
+    lake_columns = {column.name: column for column in lake.columns}
     refused: list[Refused] = []
     types: dict[str, str] = {}
     changes: list[SchemaChange] = []
     for column in source.columns:
-        found = held.get(column.lake_name)
-        if found is not None and found.name not in _ours(partition_by):
-            outcome = _follow(column, found, lake)
+        lake_column = lake_columns.get(column.lake_name)
+        if lake_column is not None and lake_column.name not in _ours(partition_by):
+            outcome = _follow(column, lake_column, lake)
             if isinstance(outcome, Refused):
                 refused.append(outcome)
             elif outcome is not None:
-                types[found.name] = outcome.lake_type or found.type
+                types[lake_column.name] = outcome.lake_type or lake_column.type
                 changes.append(outcome)
     new = [
-        column for column in source.columns if column.lake_name not in held or column.lake_name in _ours(partition_by)
+        column
+        for column in source.columns
+        if column.lake_name not in lake_columns or column.lake_name in _ours(partition_by)
     ]
     gone = list_lake_only(source, lake, exclude=frozenset(), partition_by=partition_by)
     refused += _gone_amiss(gone, new, lake, past, exclude)
-    refused += _unfit(new, held, partition_by)
+    refused += _unfit(new, lake_columns, partition_by)
     changes += [_build_added(column) for column in new]
     changes += [_build_dropped(column) for column in gone if column.name not in past.dropped]
     kept = tuple(replace(column, type=types.get(column.name, column.type)) for column in lake.columns)
@@ -123,27 +126,34 @@ def describe_change(change: SchemaChange, was: str | None) -> str:
     return f"column {change.column} ({change.source_type}): the lake's type is now {change.lake_type}, it was {was}"
 
 
+def note_returned_column(name: str) -> Note:
+    """What a pull says of a column that the source had dropped, or the config left out, and that is read again."""
+    text = (
+        f"column {name} is at the source again: rows pulled while it was gone hold NULL in the lake, older ones their earlier "
+        "value; sweeps find those that differ, pull --full writes all anew"
+    )
+    return Note(Stake.ROWS, text)
+
+
 def _ours(partition_by: tuple[PartitionField, ...]) -> frozenset[str]:
     return frozenset({READ_SEQ, *(field.lake_name for field in partition_by if field.transform != "identity")})
 
 
-def _follow(column: Column, held: LakeColumn, lake: LakeTable) -> SchemaChange | Refused | None:
+def _follow(column: Column, lake_column: LakeColumn, lake: LakeTable) -> SchemaChange | Refused | None:
     """How the lake's column follows; None where it holds the source's values as it is, and be it for being wider."""
     wanted = choose_stored_type(column)
-    becomes = widen_type(held.type, wanted)
-    if becomes == held.type:
+    becomes = widen_type(lake_column.type, wanted)
+    if becomes == lake_column.type:
         return None
     if becomes is None:
-        why = (
-            f"the source's {column.declared} does not fit the lake's {held.type}, which cannot be widened to hold both"
-        )
+        why = f"the source's {column.declared} does not fit the lake's {lake_column.type}, which cannot be widened to hold both"
         return Refused(column.name, why, _leave_out(column.name))
-    if held.name in lake.partition_fields:
-        why = f"the lake is partitioned by it as {held.type}, and the source's {column.declared} needs {becomes}"
+    if lake_column.name in lake.partition_fields:
+        why = f"the lake is partitioned by it as {lake_column.type}, and the source's {column.declared} needs {becomes}"
         return Refused(column.name, why, "pull into a new lake.path")
     return SchemaChange(
         "widened", "source", column.name, column.declared, becomes, None,
-        compared=True, fix="nothing to do: the lake's column was widened", lake_column=held.name,
+        compared=True, fix="nothing to do: the lake's column was widened", lake_column=lake_column.name,
     )  # fmt: skip
 
 
@@ -198,10 +208,10 @@ def _renames(fresh: Collection[LakeColumn], new: Collection[Column]) -> Iterator
 
 
 def _unfit(
-    new: Collection[Column], held: Collection[str], partition_by: tuple[PartitionField, ...]
+    new: Collection[Column], lake_names: Collection[str], partition_by: tuple[PartitionField, ...]
 ) -> Iterator[Refused]:
     """New columns whose name the lake cannot hold beside those it has."""
-    folded = {name.lower(): name for name in held}
+    folded = {name.lower(): name for name in lake_names}
     for column in new:
         name = column.lake_name
         rename = f"compare: {{rename: {{{_yaml(column.name)}: {re.sub('[^A-Za-z0-9_]', '_', name)}_2}}}}"

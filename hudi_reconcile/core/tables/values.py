@@ -153,7 +153,8 @@ class Checkpoint:
     last pull, `dropped` those that only the lake has kept; both empty where an earlier version wrote the checkpoint.
     `where` is a digest of the filter and `timeline` the number of the server's history that the lake's rows were pulled with,
     `position` the ids of the server's transactions then, `as_of_micros` the source's time up to which the lake was brought
-    (UTC); each None where that is not on record.
+    (UTC); each None where that is not on record. `filled_where` is the filter of the last whole read and
+    `read_timeline` the history that the last pull read, where these are not `where` and `timeline`.
     """
 
     strategy: str
@@ -171,6 +172,8 @@ class Checkpoint:
     timeline: str | None = None
     as_of_micros: int | None = None
     position: str | None = None
+    filled_where: str | None = None
+    read_timeline: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,40 +45,42 @@ class GenericDialect:
         self.MODULO = product.keys.modulo if product.proven else None
         self.product = product
 
-    def describe_column(self, found: Reported) -> Column:
+    def describe_column(self, driver_column: Reported) -> Column:
         """The column's kind. OTHER, with the reason, where driver or Spark are known to alter its values."""
-        kind = self._kind(found)
-        column = Column(found.name, kind, found.declared, nullable=found.nullable, native=kind.value)
+        kind = self._kind(driver_column)
+        column = Column(
+            driver_column.name, kind, driver_column.declared, nullable=driver_column.nullable, native=kind.value
+        )
         if kind is Kind.DECIMAL:
-            return _decimal(column, found)
+            return _decimal(column, driver_column)
         if kind is Kind.INTEGER:
-            return _integer(column, found)
+            return _integer(column, driver_column)
         if kind in CALENDAR_KINDS and kind is not Kind.DATE:
-            return self._timestamp(column, found)
+            return self._timestamp(column, driver_column)
         if kind is Kind.OTHER:
-            why = f"{found.type_name} is JDBC FLOAT, of which Spark's reader keeps 24 of 53 bits"
+            why = f"{driver_column.type_name} is JDBC FLOAT, of which Spark's reader keeps 24 of 53 bits"
             return _change_kind(column, Kind.OTHER, why=why)
         return column
 
-    def _kind(self, found: Reported) -> Kind:
-        word = re.match(r"\w*", found.type_name)
+    def _kind(self, driver_column: Reported) -> Kind:
+        word = re.match(r"\w*", driver_column.type_name)
         own = self.product.kinds.get(word[0].upper() if word else "")
-        is_array = found.type_name.endswith("]") or found.type_name.upper().endswith("ARRAY")
+        is_array = driver_column.type_name.endswith("]") or driver_column.type_name.upper().endswith("ARRAY")
         if is_array:
             return Kind.OWN_TEXT
         if own is not None:
             return own
-        if found.code in self.product.codes:
-            return self.product.codes[found.code]
-        if found.code == _FLOAT:
+        if driver_column.code in self.product.codes:
+            return self.product.codes[driver_column.code]
+        if driver_column.code == _FLOAT:
             return Kind.OTHER
-        if found.code == _BIT:
-            return Kind.BOOLEAN if (found.size or 1) == 1 else Kind.OWN_TEXT
-        return _KINDS.get(found.code, Kind.OWN_TEXT)
+        if driver_column.code == _BIT:
+            return Kind.BOOLEAN if (driver_column.size or 1) == 1 else Kind.OWN_TEXT
+        return _KINDS.get(driver_column.code, Kind.OWN_TEXT)
 
-    def _timestamp(self, column: Column, found: Reported) -> Column:
-        told = MICRO_DIGITS if found.digits is None else found.digits
-        digits = self.product.digits.get(found.type_name.upper(), told)
+    def _timestamp(self, column: Column, driver_column: Reported) -> Column:
+        driver_digits = MICRO_DIGITS if driver_column.digits is None else driver_column.digits
+        digits = self.product.digits.get(driver_column.type_name.upper(), driver_digits)
         has_no_utc = column.kind is Kind.TIMESTAMPTZ and self.product.utc is None
         if has_no_utc or (digits > MICRO_DIGITS and self.product.finer is None):
             return _change_kind(column, Kind.OWN_TEXT)
@@ -109,8 +111,10 @@ class GenericDialect:
             form = self.product.texts.number
         elif column.native == Kind.BYTES and self.product.texts.hex is not None:
             form = self.product.texts.hex
-        elif column.native == Kind.TIMESTAMPTZ and self.product.utc is not None:
-            form = self.product.texts.plain.format(c=self.product.utc)
+        elif column.native in CALENDAR_KINDS:
+            form = self.product.texts.calendar.get(Kind(column.native), form)
+            if column.native == Kind.TIMESTAMPTZ and self.product.utc is not None:
+                form = form.format(c=self.product.utc)
         return form.format(c=name)
 
     def literal(self, column: Column, micros: int) -> str:
@@ -155,7 +159,8 @@ class GenericDialect:
         Many ranges are joined over their smallest gaps into at most a hundred: more rows come, and Spark drops them.
         """
         tests = [
-            f"({reads.range_predicate(self.quote(key), one)})" for one in merge_ranges(ranges, self.RANGES_AT_ONCE)
+            f"({reads.range_predicate(self.quote(key), key_range)})"
+            for key_range in merge_ranges(ranges, self.RANGES_AT_ONCE)
         ]
         return f"select {select} from {table}{reads.where_clause((*predicates, ' or '.join(tests)))}"
 
@@ -165,7 +170,7 @@ class GenericDialect:
             return None
         each = [f"coalesce({self.product.keys.hash.format(c=name)}, 0)" for name, _ in columns]
         # Below 2^53 for four columns; a fifth and further one would add nothing to the balance of shares.
-        summed = " + ".join(f"{_PRIME**index} * {one}" if index else one for index, one in enumerate(each[:_HASHED]))
+        summed = " + ".join(f"{_PRIME**index} * {term}" if index else term for index, term in enumerate(each[:_HASHED]))
         return f"{self.product.keys.modulo.format(a=summed, b=parts)} = {part}"
 
     def find_uncarried(self, column: Column) -> str | None:
@@ -195,30 +200,30 @@ def merge_ranges(ranges: tuple[KeyRange, ...], most: int) -> tuple[KeyRange, ...
     """At most that many ranges that hold all of these; ascending ranges with the smallest gaps are joined."""
     keyed = sorted((r for r in ranges if r.keys), key=lambda r: (r.low is not None, r.low or 0))
     gaps = [
-        ((right.low or 0) - (left.high or 0), index) for index, (left, right) in enumerate(itertools.pairwise(keyed))
+        ((upper.low or 0) - (lower.high or 0), index) for index, (lower, upper) in enumerate(itertools.pairwise(keyed))
     ]
     spare = len(ranges) - most
     joined = {index for _, index in sorted(gaps)[:spare]} if spare > 0 else set()
-    found: list[KeyRange] = []
-    for index, one in enumerate(keyed):
-        if found and index - 1 in joined:
-            found[-1] = KeyRange(found[-1].low, one.high, nulls=found[-1].nulls or one.nulls)
+    spans: list[KeyRange] = []
+    for index, key_range in enumerate(keyed):
+        if spans and index - 1 in joined:
+            spans[-1] = KeyRange(spans[-1].low, key_range.high, nulls=spans[-1].nulls or key_range.nulls)
         else:
-            found.append(one)
-    return (*found, *(r for r in ranges if not r.keys))
+            spans.append(key_range)
+    return (*spans, *(r for r in ranges if not r.keys))
 
 
-def _decimal(column: Column, found: Reported) -> Column:
-    size, digits = found.size or 0, -1 if found.digits is None else found.digits
+def _decimal(column: Column, driver_column: Reported) -> Column:
+    size, digits = driver_column.size or 0, -1 if driver_column.digits is None else driver_column.digits
     if not (1 <= size <= MOST_DIGITS and 0 <= digits <= size):
         return _change_kind(column, Kind.NUMBER)
     return _change_kind(column, Kind.DECIMAL, precision=size, scale=digits)
 
 
-def _integer(column: Column, found: Reported) -> Column:
-    is_unsigned = "UNSIGNED" in found.type_name.upper() or found.type_name.upper().startswith("U")
-    bits = _INTEGER_BITS.get(found.code, _LONG)
-    if is_unsigned and found.type_name.upper() != "UINTEGER" and bits == _LONG:
+def _integer(column: Column, driver_column: Reported) -> Column:
+    is_unsigned = "UNSIGNED" in driver_column.type_name.upper() or driver_column.type_name.upper().startswith("U")
+    bits = _INTEGER_BITS.get(driver_column.code, _LONG)
+    if is_unsigned and driver_column.type_name.upper() != "UINTEGER" and bits == _LONG:
         return _change_kind(column, Kind.NUMBER)
     return _change_kind(column, Kind.INTEGER, bits=_LONG if is_unsigned else bits)
 

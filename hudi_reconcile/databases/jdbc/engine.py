@@ -203,10 +203,15 @@ class JdbcEngine(Untold):
 
     def table_facts(self, request: TableRequest) -> TableFacts:
         """What `doctor` says of one table. Its rows are counted."""
-        found, indexes = self._describe(request)
+        description, indexes = self._describe(request)
         leading = frozenset(index.columns[0] for index in indexes if not index.is_partial)
         return TableFacts(
-            found.table, found.key_proven, can_read=True, can_write=False, indexed=leading, are_rows_counted=True
+            description.table,
+            description.key_proven,
+            can_read=True,
+            can_write=False,
+            indexed=leading,
+            are_rows_counted=True,
         )
 
     def indexes(self, request: TableRequest) -> Indexes | None:
@@ -214,8 +219,12 @@ class JdbcEngine(Untold):
         if request.query is not None:
             return None
         database = self.database()
-        found = database.indexes(find(database, database.facts(), request.table, self.place))
-        return Indexes(frozenset(one.columns[0] for one in found if not one.is_partial)) if found else None
+        driver_indexes = database.indexes(find(database, database.facts(), request.table, self.place))
+        return (
+            Indexes(frozenset(index.columns[0] for index in driver_indexes if not index.is_partial))
+            if driver_indexes
+            else None
+        )
 
     def statistics(self, table: SourceTable) -> Catalogued:  # noqa: ARG002 - no driver tells any
         """None: JDBC knows of no histogram and no row length. The database ranks its keys itself."""
@@ -249,10 +258,10 @@ class JdbcEngine(Untold):
         is_full = len(split_name(request.table)) > 2 or table.schema is None  # noqa: PLR2004 - catalog, schema and name
         qualifiers = (table.catalog if is_full else None, table.schema, table.name)
         name = ".".join(self._dialect.quote(part) for part in qualifiers if part)
-        columns = tuple(self._dialect.describe_column(one) for one in database.columns(table))
+        columns = tuple(self._dialect.describe_column(driver_column) for driver_column in database.columns(table))
         indexes = database.indexes(table)
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
-        found = describe_table(
+        description = describe_table(
             request,
             columns,
             unique_keys(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
@@ -260,26 +269,27 @@ class JdbcEngine(Untold):
             identity=f"{self.place}/{name}",
             rows_estimate=int(count),
         )
-        self._learn(found.table)
-        for column in found.table.key_columns:
+        self._learn(description.table)
+        for column in description.table.key_columns:
             if column.kind is Kind.BYTES and self._product.texts.hex is None:
                 raise UsageError(
                     f"table {request.name}: key column {column.name} is {column.declared}, and {self._product.title} "
                     "has no text form of binary values",
                     fix="name another key: source.key",
                 )
-        return found, indexes
+        return description, indexes
 
     def _describe_query(self, request: TableRequest, database: Database) -> Described:
         name = reads.wrap_query(request.query or "")
         columns = tuple(
-            self._dialect.describe_column(one) for one in database.shape(f"select * from {name} where 1 = 0")
+            self._dialect.describe_column(driver_column)
+            for driver_column in database.shape(f"select * from {name} where 1 = 0")
         )
         count = self.rows(reads.count_query(name, request.predicates))[0]["hr_rows"]
         identity = f"{self.place}/{request.query_id}"
-        found = describe_table(request, columns, (), name=name, identity=identity, rows_estimate=int(count))
-        self._learn(found.table)
-        return found
+        description = describe_table(request, columns, (), name=name, identity=identity, rows_estimate=int(count))
+        self._learn(description.table)
+        return description
 
     def _learn(self, table: SourceTable) -> None:
         """What no test has run: the first form of a row limit that the product takes, and whether it takes its hash.
@@ -291,11 +301,13 @@ class JdbcEngine(Untold):
         known, key = product(read_product(self._source.url)), self._dialect.quote(table.key[0])
         is_telling = table.rows_estimate > 1
         forms = (form for form in dict.fromkeys((known.limit, *ANY_LIMIT)) if form is not None and is_telling)
-        found = replace(known, limit=next((form for form in forms if self._limits(form, table.name, key)), None))
+        learnt_product = replace(
+            known, limit=next((form for form in forms if self._limits(form, table.name, key)), None)
+        )
         share = GenericDialect(known).hash_predicate(((key, table.key_columns[0]),), 0, 2)
         if share is not None and not self._takes(reads.count_query(table.name, (share, "1 = 0"))):
-            found = replace(found, keys=replace(found.keys, hash=None))
-        self._product, self._dialect, self._has_learnt = found, GenericDialect(found), is_telling
+            learnt_product = replace(learnt_product, keys=replace(learnt_product.keys, hash=None))
+        self._product, self._dialect, self._has_learnt = learnt_product, GenericDialect(learnt_product), is_telling
 
     def _limits(self, form: str, table: str, key: str) -> bool:
         """Whether the product takes the form as a page of a pull has it, and gives no more rows than were asked for."""
@@ -356,10 +368,10 @@ def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> 
 
 def unique_keys(primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str]) -> list[UniqueKey]:
     """The primary key, and the whole unique indexes."""
-    found = [UniqueKey(primary, is_primary=True, not_null=True)] if primary else []
-    found += [
-        UniqueKey(index.columns, is_primary=False, not_null=not nullable & set(index.columns))
+    keys = [UniqueKey(primary, is_primary=True, is_proof=True)] if primary else []
+    keys += [
+        UniqueKey(index.columns, is_primary=False, is_proof=not nullable & set(index.columns))
         for index in indexes
         if index.is_unique and not index.is_partial
     ]
-    return found
+    return keys

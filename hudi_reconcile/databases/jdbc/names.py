@@ -48,15 +48,15 @@ def split_name(name: str) -> tuple[NamePart, ...]:
     >>> [part.text for part in split_name('shop."Order Items"')]
     ['shop', 'Order Items']
     """
-    found, at = [], 0
+    parts, at = [], 0
     while match := _PART.match(name, at):
         quoted, plain = match.groups()
-        found.append(
+        parts.append(
             NamePart(plain, is_quoted=False) if quoted is None else NamePart(quoted.replace('""', '"'), is_quoted=True)
         )
         at = match.end()
-        if at == len(name) and len(found) <= _MOST_PARTS:
-            return tuple(found)
+        if at == len(name) and len(parts) <= _MOST_PARTS:
+            return tuple(parts)
         if name[at : at + 1] != ".":
             break
         at += 1
@@ -68,13 +68,13 @@ def find(lister: Lister, facts: DriverFacts, name: str, place: str) -> Relation:
     parts = split_name(name)
     catalog, schema = _find_qualifiers(parts, facts)
     exact = parts[-1].fold(facts.folds) if parts[-1].is_quoted or facts.folds != "none" else None
-    found = [one for one in lister.relations(catalog, schema, exact) if _meant(one, parts, facts)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        where = ", ".join(sorted(f"{one.schema or one.catalog}.{one.name}" for one in found))
+    relations = [relation for relation in lister.relations(catalog, schema, exact) if _meant(relation, parts, facts)]
+    if len(relations) == 1:
+        return relations[0]
+    if relations:
+        where = ", ".join(sorted(f"{relation.schema or relation.catalog}.{relation.name}" for relation in relations))
         raise UsageError(f"table {name} is ambiguous in {place}: {where}", fix="name its schema in source.table")
-    there = [one.name for one in lister.relations(catalog, schema, None)]
+    there = [relation.name for relation in lister.relations(catalog, schema, None)]
     raise UsageError(
         f"table {name} does not exist in {place}" + (f", schema {schema}" if schema else "") + _hint(parts[-1], there),
         fix="correct tables[].source.table in the config; names that are not in the database's own case need quotes",
@@ -92,13 +92,13 @@ def _find_qualifiers(parts: tuple[NamePart, ...], facts: DriverFacts) -> tuple[s
     return (facts.catalog if len(qualifiers) == 1 else qualifiers[0]), qualifiers[-1]
 
 
-def _meant(found: Relation, parts: tuple[NamePart, ...], facts: DriverFacts) -> bool:
-    if not parts[-1].means(found.name, facts.folds):
+def _meant(relation: Relation, parts: tuple[NamePart, ...], facts: DriverFacts) -> bool:
+    if not parts[-1].means(relation.name, facts.folds):
         return False
-    return len(parts) == 1 or parts[-2].means(found.schema or found.catalog, facts.folds)
+    return len(parts) == 1 or parts[-2].means(relation.schema or relation.catalog, facts.folds)
 
 
 def _hint(part: NamePart, there: Sequence[str]) -> str:
-    same = next((one for one in there if one.lower() == part.text.lower()), None)
+    same = next((name for name in there if name.lower() == part.text.lower()), None)
     near = same or find_nearest_name(part.text, there)
     return f' (did you mean "{near}", in quotes?)' if near else ""

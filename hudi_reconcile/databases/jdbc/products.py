@@ -51,7 +51,8 @@ class Texts:
     """How values become text; `{c}` is a quoted column. None where the product has no such form or we know none.
 
     `most_chars` is where `plain` may cut a value, `length` counts them. `number` is for products that cannot cast numbers to
-    varchar.
+    varchar. `calendar` is for dates and times, by their kind, where `plain` writes them as the session's place would, with two
+    digits of a year or without seconds.
     """
 
     plain: str = "cast({c} as varchar(4000))"
@@ -59,7 +60,13 @@ class Texts:
     length: str = "char_length({c})"
     number: str | None = None
     hex: str | None = None
+    calendar: Mapping[Kind, str] = field(default_factory=dict)
     xml: str = "xmlserialize({c} as clob)"
+
+
+def _write_calendar(form: str) -> Mapping[Kind, str]:
+    """One form for dates and times, with and without zone."""
+    return dict.fromkeys((Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ), form)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +244,9 @@ _ORACLE = Product(
         xml="xmlserialize(content {c} as clob)",
         number="to_char({c}, 'TM9', 'nls_numeric_characters=''.,''')",
         hex="lower(rawtohex({c}))",
+        calendar=_write_calendar(
+            "to_char(cast({c} as timestamp(9)), 'SYYYY-MM-DD\"T\"HH24:MI:SS.FF9', 'nls_calendar=gregorian')"
+        ),
     ),
     keys=KeySql(hash="ora_hash({c}, 4294967295)", kinds=RANKED | {Kind.NUMBER}),
 )
@@ -251,7 +261,12 @@ _TIBERO = Product(
     utc="sys_extract_utc({c})",
     finer="{c} <> cast({c} as timestamp(6))",
     limit=ROWNUM,
-    texts=Texts(plain="to_char({c})", length="length({c})", hex="lower(rawtohex({c}))"),
+    texts=Texts(
+        plain="to_char({c})",
+        length="length({c})",
+        hex="lower(rawtohex({c}))",
+        calendar=_write_calendar("to_char(cast({c} as timestamp(9)), 'SYYYY-MM-DD\"T\"HH24:MI:SS.FF9')"),
+    ),
     keys=KeySql(kinds=RANKED | {Kind.NUMBER}),
 )
 
@@ -262,7 +277,7 @@ _TERADATA = Product(
     clocks=("select current_timestamp(6) as hr_now",),
     exact="{c} (casespecific)",
     limit=TOP,
-    texts=Texts(hex="from_bytes({c}, 'base16')"),
+    texts=Texts(hex="from_bytes({c}, 'base16')", calendar={Kind.DATE: "to_char({c}, 'YYYY-MM-DD')"}),
     keys=KeySql(hash="cast(hashbucket(hashrow({c})) as bigint)", modulo="({a} mod {b})"),
 )
 
@@ -275,7 +290,7 @@ _DB2 = Product(
     utc_clock=True,
     finer="{c} <> cast({c} as timestamp(6))",
     limit=FETCH_FIRST,
-    texts=Texts(length="length({c})", hex="lower(hex({c}))"),
+    texts=Texts(length="length({c})", hex="lower(hex({c}))", calendar={Kind.DATE: "varchar_format({c}, 'YYYY-MM-DD')"}),
 )
 
 # T-SQL has no `date '…'`: values are cast, and a `datetime` is met as one, since its thirds of a hundredth are no datetime2's.
@@ -302,6 +317,7 @@ _SQLSERVER = Product(
         most_chars=None,
         xml="cast({c} as nvarchar(max))",
         hex="lower(convert(varchar(max), {c}, 2))",
+        calendar=_write_calendar("convert(nvarchar(40), {c}, 126)"),
     ),
     keys=KeySql(
         hash="cast(substring(hashbytes('MD5', cast({c} as nvarchar(4000))), 1, 4) as bigint)", modulo="({a}) % {b}"

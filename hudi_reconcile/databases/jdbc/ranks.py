@@ -55,9 +55,9 @@ class KeyRanks:
 
     def edge(self, key: tuple[Column, ...], row: Mapping[str, Any]) -> Edge | None:
         """A ranked key as literals; None where a part of it is NULL or is nothing that a literal can say."""
-        found = [self._literal(column, row[f"hr_{index}"]) for index, column in enumerate(key)]
-        edge = tuple(one for one in found if one is not None)
-        return edge if len(edge) == len(found) else None
+        literals = [self._literal(column, row[f"hr_{index}"]) for index, column in enumerate(key)]
+        edge = tuple(literal for literal in literals if literal is not None)
+        return edge if len(edge) == len(literals) else None
 
     def predicate(self, key: tuple[Column, ...], edges: tuple[Edge, ...], part: int) -> str:
         """The rows of one part: below its edge, and below none before.
@@ -88,8 +88,12 @@ class KeyRanks:
             return _digits(text)
         if column.kind in CALENDAR_KINDS:
             day = text[:10] if column.kind is Kind.DATE else text
-            found = parse_key(column, day)
-            return self._dialect.literal(column, convert_to_micros(column, found)) if isinstance(found, int) else None
+            key_value = parse_key(column, day)
+            return (
+                self._dialect.literal(column, convert_to_micros(column, key_value))
+                if isinstance(key_value, int)
+                else None
+            )
         # Backslashes and control characters mean something to some literals, and '' is NULL to Oracle.
         is_plain = bool(text) and "\\" not in text and text.isprintable()
         return "'" + text[:_TEXT_CHARS].replace("'", "''") + "'" if is_plain else None
@@ -114,10 +118,10 @@ def _test_below(edge: Edge) -> str:
     "hr_k < 5 or (hr_k = 5 and hr_k1 < 'a')"
     """
     last = len(edge) - 1
-    found = f"{_name(last)} < {edge[last]}"
+    test = f"{_name(last)} < {edge[last]}"
     for index in reversed(range(last)):
-        found = f"{_name(index)} < {edge[index]} or ({_name(index)} = {edge[index]} and {_group_test(found)})"
-    return found
+        test = f"{_name(index)} < {edge[index]} or ({_name(index)} = {edge[index]} and {_group_test(test)})"
+    return test
 
 
 def _group_test(test: str) -> str:

@@ -209,8 +209,8 @@ def hash_predicate(columns: tuple[tuple[str, Column], ...], part: int, parts: in
 
 def literal(column: Column, micros: int) -> str:
     """A watermark of that column's kind; our sessions are in UTC."""
-    found = watermark_text(column.kind, micros).replace("T", " ").removesuffix("Z")
-    return f"{'date' if column.kind is Kind.DATE else 'timestamp'} '{found}'"
+    clock_text = watermark_text(column.kind, micros).replace("T", " ").removesuffix("Z")
+    return f"{'date' if column.kind is Kind.DATE else 'timestamp'} '{clock_text}'"
 
 
 def find_uncarried(column: Column) -> str | None:
@@ -364,10 +364,13 @@ def replication(clock_micros: int, channels: Sequence[Mapping[str, Any]] | None)
         return Replication(untold=f"{_UNTOLD}it tells of no replication")
     slowest = 0
     for channel in channels:
-        told = {str(name).lower(): value for name, value in channel.items()}
-        lag = told.get("seconds_behind_source", told.get("seconds_behind_master"))
+        status = {str(name).lower(): value for name, value in channel.items()}
+        lag = status.get("seconds_behind_source", status.get("seconds_behind_master"))
         if lag is None:
-            running = [told.get(f"replica_{one}_running", told.get(f"slave_{one}_running")) for one in ("io", "sql")]
+            running = [
+                status.get(f"replica_{thread}_running", status.get(f"slave_{thread}_running"))
+                for thread in ("io", "sql")
+            ]
             return Replication(
                 stopped=f"replication into this replica has stopped (receives: {running[0]}, applies: {running[1]}): what it "
                 "lacks is not known"

@@ -85,8 +85,8 @@ class MysqlEngine(ServerEngine):
         """The table as the catalog has it now."""
         if request.query is not None:
             return describe_query(self._plane, request, server=self._identity())
-        found = self._table(request.table)
-        here = {"schema": found["schema_name"], "name": found["name"]}
+        row = self._table(request.table)
+        here = {"schema": row["schema_name"], "name": row["name"]}
         columns = tuple(
             dialect.classify_column(
                 r["name"], r["data_type"].lower(), r["declared"], nullable=bool(r["nullable"]),
@@ -111,7 +111,7 @@ class MysqlEngine(ServerEngine):
         seen = self._plane.one(dialect.CLOCK_QUERY) if row is None else row
         clock = int(seen["clock_micros"])
         is_replica = bool(seen["is_replica"])
-        told = replication(clock, self._channels()) if is_replica else NONE
+        state = replication(clock, self._channels()) if is_replica else NONE
         oldest, running = (None, None) if row is None else (row["oldest_micros"], row["running_seconds"])
         bound, why = dialect.bound(
             clock,
@@ -121,10 +121,10 @@ class MysqlEngine(ServerEngine):
             is_replica=is_replica,
         )
         if is_replica:
-            bound, why = min((bound, why), choose_replica_bound(clock, told.replayed_micros))
-        notes = tuple(note for note in (REPLICA if is_replica else "", told.untold) if note)
-        found = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=told.replayed_micros)
-        return replace(found, stopped=told.stopped)
+            bound, why = min((bound, why), choose_replica_bound(clock, state.replayed_micros))
+        notes = tuple(note for note in (REPLICA if is_replica else "", state.untold) if note)
+        moment = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=state.replayed_micros)
+        return replace(moment, stopped=state.stopped)
 
     def position(self) -> ServerPosition | None:
         """MySQL's `gtid_executed`, MariaDB's `gtid_current_pos`; a replica's says how far it lags, and is not told.
@@ -133,8 +133,8 @@ class MysqlEngine(ServerEngine):
         """
         now = self._plane.one(dialect.CLOCK_QUERY)
         sql = "show global variables where variable_name in ('gtid_executed', 'gtid_current_pos')"
-        told = () if now["is_replica"] else self._plane.rows(sql)
-        ids = next(("".join(str(row["Value"]).split()) for row in told if row["Value"]), None)
+        rows = () if now["is_replica"] else self._plane.rows(sql)
+        ids = next(("".join(str(row["Value"]).split()) for row in rows if row["Value"]), None)
         if ids is None:
             return None
         up = next((int(row["Value"]) for row in self._plane.rows("show global status like 'Uptime'")), None)
@@ -166,19 +166,19 @@ class MysqlEngine(ServerEngine):
 
     def table_facts(self, request: TableRequest) -> TableFacts:
         """Ask the catalog for one table; reads no row. Raises as `describe`."""
-        found, held = self.describe(request), self.indexes(request)
+        description, indexes = self.describe(request), self.indexes(request)
         known: dict[str, Any] = {
-            "indexed": frozenset() if held is None else held.leading,
-            "has_indexes": held is not None,
+            "indexed": frozenset() if indexes is None else indexes.leading,
+            "has_indexes": indexes is not None,
         }
         if request.query is not None:
-            return TableFacts(found.table, found.key_proven, can_read=True, can_write=False, **known)
+            return TableFacts(description.table, description.key_proven, can_read=True, can_write=False, **known)
         row = self._table(request.table)
         here = {"schema": row["schema_name"], "name": row["name"]}
         grants = self._plane.one(_WRITES_QUERY, here)["grants"]
         can_write = bool(grants) and not self._plane.one(_SERVER_QUERY)["supers"]
-        can_read = self._can_read(found.table.name)
-        return TableFacts(found.table, found.key_proven, can_read=can_read, can_write=can_write, **known)
+        can_read = self._can_read(description.table.name)
+        return TableFacts(description.table, description.key_proven, can_read=can_read, can_write=can_write, **known)
 
     def indexes(self, request: TableRequest) -> Indexes | None:
         """Indexes over whole columns."""
@@ -221,13 +221,13 @@ class MysqlEngine(ServerEngine):
 
     def _lag_told(self) -> str:
         clock = int(self._plane.one(dialect.CLOCK_QUERY)["clock_micros"])
-        told = replication(clock, self._channels())
+        state = replication(clock, self._channels())
         lag = (
             ""
-            if told.replayed_micros is None
-            else f"{(clock - told.replayed_micros) // 1_000_000} s behind its primary"
+            if state.replayed_micros is None
+            else f"{(clock - state.replayed_micros) // 1_000_000} s behind its primary"
         )
-        return told.stopped or told.untold or lag
+        return state.stopped or state.untold or lag
 
     def _can_read(self, table: str) -> bool:
         try:
@@ -259,8 +259,8 @@ class MysqlEngine(ServerEngine):
 
     def _identity(self) -> str:
         sql = "show global variables where variable_name in ('server_uuid', 'server_uid')"
-        found = [str(row["Value"]) for row in self._plane.rows(sql) if row["Value"]]
-        return f"mysql:{found[0]}" if found else f"mysql:{self.connection.host}:{self.connection.port}"
+        ids = [str(row["Value"]) for row in self._plane.rows(sql) if row["Value"]]
+        return f"mysql:{ids[0]}" if ids else f"mysql:{self.connection.host}:{self.connection.port}"
 
     def _estimate(self, name: str, predicates: tuple[str, ...]) -> int:
         try:
@@ -279,13 +279,13 @@ def _snapshot(clock_micros: int) -> str:
 
 def unique_keys(rows: Sequence[Mapping[str, Any] | RowMapping]) -> list[UniqueKey]:
     """The unique indexes among the rows of one table's indexes, ordered by index and place."""
-    found = []
+    keys = []
     for name, group in groupby(rows, key=lambda row: row["name"]):
         parts = list(group)
         if parts[0]["is_unique"] and all(part["column_name"] for part in parts):
-            not_null = not any(part["nullable"] for part in parts)
-            found.append(UniqueKey(tuple(part["column_name"] for part in parts), name == "PRIMARY", not_null))
-    return found
+            is_proof = not any(part["nullable"] for part in parts)
+            keys.append(UniqueKey(tuple(part["column_name"] for part in parts), name == "PRIMARY", is_proof))
+    return keys
 
 
 _REFUSED, _UNREACHABLE = (

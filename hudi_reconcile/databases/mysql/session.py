@@ -38,7 +38,7 @@ _JDBC_MODES = {"disable": "disable", "require": "trust", "verify-ca": "verify-ca
 
 def control_arguments(connection: Connection) -> dict[str, Any]:
     """PyMySQL's own arguments: a read-only session in UTC, bounded, TLS as the URL asks for it."""
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "connect_timeout": CONNECT_SECONDS,
         "read_timeout": int(connection.statement_timeout_seconds) + CONNECT_SECONDS,
         "charset": "utf8mb4",
@@ -48,13 +48,15 @@ def control_arguments(connection: Connection) -> dict[str, Any]:
     }
     mode, transport = _mode(connection), connection.transport
     if mode == "disable":
-        found["ssl_disabled"] = True  # else newer versions speak TLS where they can, and Spark's reader does not
+        arguments["ssl_disabled"] = True  # else newer versions speak TLS where they can, and Spark's reader does not
     else:
         checks = {"check_hostname": mode == "verify-full", "verify_mode": transport.is_verified}
-        found["ssl"] = checks | ({"ca": transport.root} if transport.root else {})  # no name is checked without `ca`
+        arguments["ssl"] = checks | (
+            {"ca": transport.root} if transport.root else {}
+        )  # no name is checked without `ca`
     if transport.is_exposed:
-        found["auth_plugin_map"] = refusals()
-    return found
+        arguments["auth_plugin_map"] = refusals()
+    return arguments
 
 
 def jdbc_target(connection: Connection) -> JdbcTarget:

@@ -34,7 +34,7 @@ def survey_mysql(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTa
         schema, name = str(row["schema_name"]), str(row["name"])
         here, is_view = (schema, name), row["type"] == "VIEW"
         parts = (name,) if row["is_own"] else here
-        granted = all("select" in str(one["privileges"]).lower() for one in columns[here]) and columns[here]
+        granted = all("select" in str(column["privileges"]).lower() for column in columns[here]) and columns[here]
         sql = ".".join(part if _PLAIN.fullmatch(part) else dialect.quote(part) for part in parts)
         ranged = _RANGED.fullmatch("".join(str(row["ranged"] or "").split()))
         yield CatalogTable(
@@ -53,7 +53,7 @@ def survey_mysql(engine: Engine, schemas: tuple[str, ...]) -> Iterator[CatalogTa
 
 def _leading(indexes: Rows) -> Iterator[str]:
     return (
-        str(one["column_name"]) for one in indexes if one["position"] == 1 and one["is_whole"] and one["column_name"]
+        str(row["column_name"]) for row in indexes if row["position"] == 1 and row["is_whole"] and row["column_name"]
     )
 
 
@@ -68,7 +68,7 @@ def _column(row: Mapping[str, Any]) -> CatalogColumn:
 
 
 def _group_by_name(rows: Rows) -> Mapping[tuple[str, str], list[Mapping[str, Any]]]:
-    found: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    rows_by_name: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for name, group in groupby(rows, key=lambda row: (str(row["schema_name"]), str(row["table_name"]))):
-        found[name] += group
-    return found
+        rows_by_name[name] += group
+    return rows_by_name

@@ -24,21 +24,33 @@ TYPE_NAME = """(
     from hr_b join pg_type o on o.oid = hr_b.oid join pg_namespace n on n.oid = t.typnamespace
    where hr_b.base = 0)"""
 
+# NOT NULL is no promise where old rows were never checked (PostgreSQL 18's NOT VALID), nor of the rows of a foreign table.
+_IS_UNCHECKED = """exists (select 1 from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'n' and not k.convalidated
+                                            and a.attnum = any (k.conkey))"""
+# Nor of a parent's children by inheritance, or its foreign partitions: their rows are read along with its own.
+_HAS_OTHERS_ROWS = """(c.relkind not in ('r', 'p')
+        or (c.relkind = 'r' and exists (select 1 from pg_inherits h where h.inhparent = c.oid))
+        or exists (select 1 from pg_partition_tree(c.oid) m join pg_class f on f.oid = m.relid where f.relkind = 'f'))"""
+
 COLUMNS_QUERY = f"""
 select a.attname as name, {TYPE_NAME} as type_name, a.atttypmod as type_mod, t.typtype::text as type_type,
-       format_type(a.atttypid, a.atttypmod) as declared, not a.attnotnull as nullable
-  from pg_attribute a join pg_type t on t.oid = a.atttypid
+       format_type(a.atttypid, a.atttypmod) as declared,
+       (not a.attnotnull or {_HAS_OTHERS_ROWS} or {_IS_UNCHECKED}) as nullable
+  from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_class c on c.oid = a.attrelid
  where a.attrelid = :oid and a.attnum > 0 and not a.attisdropped
  order by a.attnum
 """
 
-# Unique, complete and immediate indexes only: a partial or deferred one proves nothing about a key.
-UNIQUE_KEYS_QUERY = """
+# Unique, complete and immediate indexes only: a partial or deferred one proves nothing about a key. Nor does one of a parent
+# by inheritance, whose children's rows are read along with its own: there NULL is not ruled out, so that keys are counted.
+UNIQUE_KEYS_QUERY = f"""
 select i.indisprimary as is_primary,
        array(select a.attname::text from unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality k(num, pos)
                join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.num order by k.pos) as names,
-       (select bool_and(a.attnotnull) from pg_attribute a
-         where a.attrelid = i.indrelid and a.attnum = any (i.indkey)) as not_null
+       (select bool_and(a.attnotnull and not {_IS_UNCHECKED}) from pg_attribute a
+         where a.attrelid = i.indrelid and a.attnum = any (i.indkey))
+       and not exists (select 1 from pg_inherits h join pg_class p on p.oid = h.inhparent
+                        where h.inhparent = i.indrelid and p.relkind <> 'p') as is_proof
   from pg_index i
  where i.indrelid = :oid and i.indisunique and i.indisvalid and i.indimmediate
    and i.indpred is null and i.indexprs is null
@@ -195,12 +207,12 @@ select a.attrelid as oid, a.attname::text as name, {TYPE_NAME} as type_name, a.a
                       where d.adrelid = a.attrelid and d.adnum = a.attnum) v on true
  order by a.attrelid, a.attnum
 """,
-    "keys": """
+    "keys": f"""
 select i.indrelid as oid, i.indisprimary as is_primary,
        array(select a.attname::text from unnest(i.indkey[0:i.indnkeyatts - 1]) with ordinality k(num, pos)
                join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.num order by k.pos) as names,
-       (select bool_and(a.attnotnull) from pg_attribute a
-         where a.attrelid = i.indrelid and a.attnum = any (i.indkey[0:i.indnkeyatts - 1])) as not_null
+       (select bool_and(a.attnotnull and not {_IS_UNCHECKED}) from pg_attribute a
+         where a.attrelid = i.indrelid and a.attnum = any (i.indkey[0:i.indnkeyatts - 1])) as is_proof
   from hr_s c join pg_index i on i.indrelid = c.oid
  where i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
  order by i.indrelid, i.indisprimary desc, i.indexrelid

@@ -123,27 +123,27 @@ class PostgresEngine(ServerEngine):
         self._refuse_pooler()
         if request.query is not None:
             return describe_query(self._plane, request, self._names.qualify(request), server=self._identity())
-        found = self._names.table(request.table)
-        name = quote_table_name(found)
+        row = self._names.table(request.table)
+        name = quote_table_name(row)
         asked = self._names.qualify(request, name)
         columns = tuple(
             dialect.classify_column(
                 r["name"], r["type_name"], r["type_mod"], declared=r["declared"], nullable=r["nullable"],
                 type_type=r["type_type"],
             )
-            for r in self._plane.rows(catalog.COLUMNS_QUERY, {"oid": found["oid"]})
+            for r in self._plane.rows(catalog.COLUMNS_QUERY, {"oid": row["oid"]})
         )  # fmt: skip
         unique = [
-            UniqueKey(tuple(r["names"]), r["is_primary"], r["not_null"])
-            for r in self._plane.rows(catalog.UNIQUE_KEYS_QUERY, {"oid": found["oid"]})
+            UniqueKey(tuple(r["names"]), r["is_primary"], r["is_proof"])
+            for r in self._plane.rows(catalog.UNIQUE_KEYS_QUERY, {"oid": row["oid"]})
         ]
-        server = version_lineage(self._plane, request, found["oid"]) if request.by_version else self._identity()
+        server = version_lineage(self._plane, request, row["oid"]) if request.by_version else self._identity()
         return describe_table(
             request,
             columns,
             unique,
             name=name,
-            identity=f"{server}/{found['database_oid']}/{name}",
+            identity=f"{server}/{row['database_oid']}/{name}",
             rows_estimate=self._estimate(name, asked.predicates),
             version=dialect.COLUMN if request.by_version else None,
             where=asked.where,
@@ -163,31 +163,31 @@ class PostgresEngine(ServerEngine):
     def timeline(self) -> str | None:
         """The timeline of the write-ahead log; None on a replica, and on a server that only speaks like PostgreSQL."""
         try:
-            found = self._plane.one(_TIMELINE_QUERY)["timeline"]
+            timeline = self._plane.one(_TIMELINE_QUERY)["timeline"]
         except SourceError:
             return None
-        return None if found is None else str(int(found, 16))
+        return None if timeline is None else str(int(timeline, 16))
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones, in whatever spelling, cannot undo ours.
 
         fetchsize above 0 makes pgjdbc use a cursor instead of loading all rows; timestamps without zone stay without one.
         """
-        found = self.connection
+        connection = self.connection
         # The server ends a statement in time; a network that swallows its answer must not be waited for longer.
-        wait = str(math.ceil(found.statement_timeout_seconds) + plane.SWALLOWED_SECONDS)
+        wait = str(math.ceil(connection.statement_timeout_seconds) + plane.SWALLOWED_SECONDS)
         connect = {"connectTimeout": str(CONNECT_SECONDS), "socketTimeout": wait, "tcpKeepAlive": "true"}
         defaults = {"ApplicationName": self._application, **connect}
         properties = {
-            **session.tls_parameters(found, no_clear_text="requireAuth"),
+            **session.tls_parameters(connection, no_clear_text="requireAuth"),
             "driver": JDBC_DRIVER,
-            "user": found.user,
+            "user": connection.user,
             "prepareThreshold": "-1",  # binary values from the first row on: half the time of parsing text, same values
-            "options": session_options(found.statement_timeout_seconds),
+            "options": session_options(connection.statement_timeout_seconds),
             "readOnly": "true",  # each transaction of its own says so, too
         }
-        if found.password:
-            properties["password"] = found.password
+        if connection.password:
+            properties["password"] = connection.password
         if (
             self._held is not None
         ):  # with fetchsize 0 the pair would live in a transaction of its own, and reads be torn
@@ -196,8 +196,8 @@ class PostgresEngine(ServerEngine):
                 f"set transaction snapshot '{self._held[0]}'"
             )
         witness = None if self._held is None else self._held[1]
-        target = merge_properties(known_drivers()[dialect.NAME], defaults, found.jdbc_options, properties)
-        return JdbcTarget(plane.pgjdbc_url(found), target, witness, session_proof())
+        target = merge_properties(known_drivers()[dialect.NAME], defaults, connection.jdbc_options, properties)
+        return JdbcTarget(plane.pgjdbc_url(connection), target, witness, session_proof())
 
     def server_facts(self) -> ServerFacts:
         """Connect and ask."""
@@ -219,17 +219,24 @@ class PostgresEngine(ServerEngine):
 
     def table_facts(self, request: TableRequest) -> TableFacts:
         """Ask the catalog for one table; reads no row. Raises as `describe`."""
-        found = self.describe(request)
+        description = self.describe(request)
         if request.query is not None:
             return TableFacts(
-                found.table, found.key_proven, can_read=True, can_write=False, indexed=frozenset(), has_indexes=False
+                description.table,
+                description.key_proven,
+                can_read=True,
+                can_write=False,
+                indexed=frozenset(),
+                has_indexes=False,
             )
         row = self._plane.one(catalog.RIGHTS_QUERY, {"oid": self._names.table(request.table)["oid"]})
         own = self.indexes(request)
-        held = own or Indexes(frozenset())
+        indexes = own or Indexes(frozenset())
         rights = {"can_read": row["can_read"], "can_write": row["can_write"], "asks": tuple(row["asks"])}
         rights |= {"runs": tuple(row["runs"]), "has_indexes": own is not None}
-        return TableFacts(found.table, found.key_proven, indexed=held.leading, id_cache=held.id_cache, **rights)
+        return TableFacts(
+            description.table, description.key_proven, indexed=indexes.leading, id_cache=indexes.id_cache, **rights
+        )
 
     def indexes(self, request: TableRequest) -> Indexes | None:
         """Whole, valid indexes, and the sequences behind defaults and identities."""

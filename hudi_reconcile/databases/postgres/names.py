@@ -33,7 +33,7 @@ class PostgresNames:
     def table(self, name: str) -> RowMapping:
         """The row of `catalog.TABLE_QUERY`. Raises UsageError for what is no name, no table, or not there."""
         try:
-            found = self._find_table(name)
+            row = self._find_table(name)
         except SourceError as error:
             if "42602" in error.message or "42601" in error.message:
                 raise UsageError(
@@ -41,14 +41,14 @@ class PostgresNames:
                     fix='quote odd names as SQL does: public."Order Items"',
                 ) from error
             raise
-        if found is None:
+        if row is None:
             raise UsageError(
                 f"table {name} does not exist in {self._plane.connection.place} (or the role may not see its schema)",
                 fix=_FIX,
             )
-        if found["relkind"] not in _READABLE:
+        if row["relkind"] not in _READABLE:
             raise UsageError(f"{name} is not a table or view", fix=_FIX)
-        return found
+        return row
 
     def qualify(self, request: TableRequest, name: str | None = None) -> TableRequest:
         """The request with the schema of each table that its SQL names without one; `name` is the table read, if it is one.
@@ -60,8 +60,8 @@ class PostgresNames:
         query, where = strip_end(request.query or ""), request.where or ""
         of_query, of_where = user_sql.tables(query, dialect.NAME), user_sql.condition_tables(where, dialect.NAME)
         every = (*of_query, *of_where)
-        rows = {text: self._find_table(text) for text in dict.fromkeys(one.text for one in every if one.is_bare)}
-        read = [one.text for one in every if not one.is_bare] + [
+        rows = {text: self._find_table(text) for text in dict.fromkeys(table.text for table in every if table.is_bare)}
+        read = [table.text for table in every if not table.is_bare] + [
             quote_table_name(row) for row in rows.values() if row is not None
         ]
         self._refuse_other_text(request, [*read, name] if name else read)
@@ -82,7 +82,9 @@ class PostgresNames:
             kind for text in texts.values() for kind in (user_columns.cast_types(text, dialect.NAME) if text else ())
         ]
         rows = self._plane.rows(catalog.OTHER_TEXT_QUERY, {"names": list(names), "types": casts})
-        columns, kinds = ({str(r["name"]): r for r in rows if bool(r["is_column"]) is one} for one in (True, False))
+        columns, kinds = (
+            {str(r["name"]): r for r in rows if bool(r["is_column"]) is is_column} for is_column in (True, False)
+        )
         if not columns and not kinds:
             return
         for setting, text in texts.items():

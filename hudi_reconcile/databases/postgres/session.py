@@ -243,7 +243,8 @@ def describe_query(plane: ControlPlane, request: TableRequest, asked: TableReque
 def _fields(cursor: Any) -> list[tuple[str, int, int]]:
     """Name, type oid and type modifier of each column."""
     return [
-        (one.name, int(one.type_code), int(cursor.pgresult.fmod(place))) for place, one in enumerate(cursor.description)
+        (column.name, int(column.type_code), int(cursor.pgresult.fmod(place)))
+        for place, column in enumerate(cursor.description)
     ]
 
 

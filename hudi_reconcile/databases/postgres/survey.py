@@ -31,9 +31,9 @@ def survey_postgres(engine: Engine, schemas: tuple[str, ...]) -> Iterator[Catalo
             title=name if schema == "public" else f"{schema}.{name}",
             sql=sql,
             type=kind,
-            columns=tuple(_column(one, moved[oid]) for one in columns[oid]),
-            keys=tuple(UniqueKey(tuple(one["names"]), one["is_primary"], bool(one["not_null"])) for one in keys[oid]),
-            indexed=frozenset(str(one["name"]) for one in indexed[oid]) if kind == "table" else None,
+            columns=tuple(_column(column, moved[oid]) for column in columns[oid]),
+            keys=tuple(UniqueKey(tuple(key["names"]), key["is_primary"], bool(key["is_proof"])) for key in keys[oid]),
+            indexed=frozenset(str(index["name"]) for index in indexed[oid]) if kind == "table" else None,
             ranged=str(row["ranged"] or ""),
             rows=row["rows"] if row["rows"] >= 0 and kind == "table" else None,
             unread=_unread(row, sql),
@@ -48,7 +48,7 @@ def _column(row: Mapping[str, Any], moved: Rows) -> CatalogColumn:
         name, row["type_name"], row["type_mod"], declared=row["declared"], nullable=row["nullable"],
         type_type=row["type_type"],
     )  # fmt: skip
-    by = [str(one["trigger"]) for one in moved if one["name"] == name.lower()]
+    by = [str(trigger["trigger"]) for trigger in moved if trigger["name"] == name.lower()]
     return CatalogColumn(column, row["numbered"], row["clock"], f"trigger {by[0]}" if by else "")
 
 
@@ -62,7 +62,7 @@ def _unread(row: Mapping[str, Any], sql: str) -> str:
 
 
 def _group_by_table(rows: Rows) -> Mapping[Any, list[Mapping[str, Any]]]:
-    found: defaultdict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    rows_by_table: defaultdict[Any, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        found[row["oid"]].append(row)
-    return found
+        rows_by_table[row["oid"]].append(row)
+    return rows_by_table

@@ -46,7 +46,7 @@ def _changes(
     span = find_log_span(commits)
     if span is None:
         return new
-    places = F.create_map(*[F.lit(part) for one in commits for part in (one.requested, one.n)])
+    places = F.create_map(*[F.lit(part) for commit in commits for part in (commit.requested, commit.n)])
     rows = read_cdc(spark, table.path, *span).withColumn("n", places[F.col("ts_ms")])
     logged = parse_images(rows.where(F.col("n").isNotNull() & ~is_inferred("after")), avro, table.columns)
     return logged.select("n", "op", "before", "after").unionByName(new)
@@ -96,7 +96,10 @@ def parse_images(changes: DataFrame, avro: str, columns: Sequence[LakeColumn]) -
     texts = {name: F.nullif(F.col(name), F.lit("null")) for name in _IMAGES}
     parsed = changes.withColumns({name: F.from_json(text, raw, {"mode": "FAILFAST"}) for name, text in texts.items()})
     values = {
-        name: [F.expr(spelled[one.name].value.format(f"`{name}`.`{one.name}`")).alias(one.name) for one in columns]
+        name: [
+            F.expr(spelled[column.name].value.format(f"`{name}`.`{column.name}`")).alias(column.name)
+            for column in columns
+        ]
         for name in _IMAGES
     }
     return parsed.withColumns({name: F.when(F.col(name).isNotNull(), F.struct(*values[name])) for name in _IMAGES})
@@ -108,13 +111,13 @@ def is_inferred(name: str) -> SparkColumn:
 
 
 def _spellings(avro: str) -> Mapping[str, _Spelling]:
-    found = {field["name"]: _spelling(field["type"]) for field in json.loads(avro)["fields"]}
-    return {name: one for name, one in found.items() if one is not None}
+    spellings = {field["name"]: _spelling(field["type"]) for field in json.loads(avro)["fields"]}
+    return {name: spelling for name, spelling in spellings.items() if spelling is not None}
 
 
 def _spelling(kind: Any) -> _Spelling | None:
     if isinstance(kind, list):
-        kinds = [one for one in kind if one != "null"]
+        kinds = [branch for branch in kind if branch != "null"]
         return _spelling(kinds[0]) if len(kinds) == 1 else None
     if not isinstance(kind, dict):
         return _PLAIN.get(kind)

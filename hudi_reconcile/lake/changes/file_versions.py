@@ -42,7 +42,7 @@ class ChainedFiles:
         self._partitions = partitions
         self._path = path
         # Hudi's own columns are marked as metadata; Spark would then hide the names of the files.
-        self._schema = StructType([StructField(one.name, one.dataType) for one in schema.fields])
+        self._schema = StructType([StructField(field.name, field.dataType) for field in schema.fields])
         self._chains = chains
 
     @property
@@ -55,7 +55,7 @@ class ChainedFiles:
         rows = [
             (version.path.rpartition("/")[2], version.chain, version.place, version.n, then)
             for chain in self._chains
-            for version, then in zip(chain, [*[one.n for one in chain[1:]], None], strict=True)
+            for version, then in zip(chain, [*[successor.n for successor in chain[1:]], None], strict=True)
         ]
         return F.broadcast(self._spark.createDataFrame(rows, _FILES))
 
@@ -65,26 +65,26 @@ class ChainedFiles:
         None where a version is in files that do not follow each other, or twice in one of them: no chain tells its story.
         None too where Spark leaves files out.
         """
-        found = self._scan_all([one.path for chain in self._chains for one in chain])
-        if found is None:
+        rows = self._scan_all([version.path for chain in self._chains for version in chain])
+        if rows is None:
             return None
-        placed = found.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
+        placed = rows.select(F.col(_SEQNO).alias("version"), _name()).join(self._files, "name")
         whole = self._whole_rows(shaped).join(self._files.drop("n", "then"), "name")
         return select_touched(placed, whole)
 
     def _whole_rows(self, shaped: Shape) -> DataFrame:
         """Rows of the oldest files, and of the later ones those that came with a commit of the chains: each version once."""
-        files = [one for chain in self._chains for one in chain]
-        before = [one.path for one in files if one.place == 0 and one.n is None]
-        later = [one for one in files if one.place or one.n is not None]
-        times = [one.requested for one in later]
+        files = [version for chain in self._chains for version in chain]
+        before = [version.path for version in files if version.place == 0 and version.n is None]
+        later = [version for version in files if version.place or version.n is not None]
+        times = [version.requested for version in later]
         own = F.col(_TIME).between(min(times), max(times))  # statistics of the files know ranges
-        rows = shaped(self._scan([one.path for one in later]).where(own), _name())
+        rows = shaped(self._scan([version.path for version in later]).where(own), _name())
         return rows.unionByName(shaped(self._scan(before), _name())) if before else rows
 
     def read_alive_rows(self) -> DataFrame | None:
         """Rows of the last file of each chain that the commits asked for wrote. None where Spark leaves files out."""
-        times = sorted({one.requested for chain in self._chains for one in chain if one.n is not None})
+        times = sorted({version.requested for chain in self._chains for version in chain if version.n is not None})
         rows = self._scan_all([chain[-1].path for chain in self._chains])
         own = F.col(_TIME).between(times[0], times[-1]) & F.col(_TIME).isin(*times)
         return None if rows is None else rows.where(own)
@@ -92,7 +92,7 @@ class ChainedFiles:
     def new_rows(self, shaped: Shape) -> DataFrame | None:
         """What `shaped` makes of all rows of the file groups that the commits began, with `n`. None as in `read_touched`."""
         begun = [chain[0] for chain in self._chains if chain[0].n is not None]
-        rows = self._scan_all([one.path for one in begun]) if begun else self._nothing()
+        rows = self._scan_all([version.path for version in begun]) if begun else self._nothing()
         return None if rows is None else shaped(rows, _name()).join(self._files.select("name", "n"), "name")
 
     def _nothing(self) -> DataFrame:
@@ -100,18 +100,18 @@ class ChainedFiles:
 
     def _scan_all(self, paths: Sequence[str]) -> DataFrame | None:
         """None where a path filter that is set for other tables (`mapreduce.input.pathFilter.class`) hides some of the files."""
-        found = self._scan(paths)
-        return found if len(found.inputFiles()) == len(paths) else None
+        rows = self._scan(paths)
+        return rows if len(rows.inputFiles()) == len(paths) else None
 
     def _scan(self, paths: Sequence[str]) -> DataFrame:
         """Whole files by their names: one that the cleaner took is an error. Folders' names are not taken for columns."""
         how = {"recursiveFileLookup": "true", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
         reader = self._spark.read.schema(self._schema).options(**how)
-        found = reader.parquet(*[f"{self._path}/{path}" for path in paths])
+        rows = reader.parquet(*[f"{self._path}/{path}" for path in paths])
         if not any(DEFAULT in path for path in paths):
-            return found
+            return rows
         folders = {name: f"split(_hoodie_partition_path, '/')[{place}]" for place, name in enumerate(self._partitions)}
-        return found.withColumns(
+        return rows.withColumns(
             {name: F.expr(f"if(endswith({folder}, '{DEFAULT}'), null, `{name}`)") for name, folder in folders.items()}
         )
 
@@ -137,9 +137,9 @@ class ChainedStates:
         self._chains = chains
         self._read = read
         rows = [
-            (one.moment, *one.group, one.chain, one.place, one.n, then, one.requested)
+            (state.moment, *state.group, state.chain, state.place, state.n, then, state.requested)
             for chain in chains
-            for one, then in zip(chain, [*[one.n for one in chain[1:]], None], strict=True)
+            for state, then in zip(chain, [*[successor.n for successor in chain[1:]], None], strict=True)
         ]
         self._states = F.broadcast(spark.createDataFrame(rows, _STATES))
 
@@ -151,7 +151,7 @@ class ChainedStates:
 
         Raises UsageError for a moment that Hudi cannot show any more.
         """
-        moments = group_by_moment((one.moment, one.group) for chain in self._chains for one in chain)
+        moments = group_by_moment((state.moment, state.group) for chain in self._chains for state in chain)
         rows = reduce(DataFrame.unionByName, read_each(moments, self._read, commits))
         placed = rows.join(self._states, ["moment", "part", "file_id"])
         is_whole = F.col("own").isNull() | (F.col("own") == F.col("requested"))

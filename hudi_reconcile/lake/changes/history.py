@@ -30,11 +30,12 @@ from hudi_reconcile.core.changes.range import (
     list_log_counts,
 )
 from hudi_reconcile.core.errors import LakeError, UsageError
-from hudi_reconcile.core.tables.values import GENERATED_KEY, LakeTable
+from hudi_reconcile.core.tables.values import GENERATED_KEY, Instant, LakeTable
 from hudi_reconcile.lake.bridge import Timeline, has_partial_rows
 from hudi_reconcile.lake.changes.cdc_log import read_logged_changes
 from hudi_reconcile.lake.changes.file_versions import ChainedFiles, ChainedStates, has_plain_types
 from hudi_reconcile.lake.changes.read_points import (
+    END,
     Meanwhile,
     choose_moments,
     estimate_bytes,
@@ -60,6 +61,7 @@ _MODIFIED = (
     ". The table's version is 6: a commit's end is when its file in .hoodie was last modified, in UTC, so that "
     "a copy of the folder made without these times (cp without -p), or commits named in another zone, look like this too"
 )
+_COMPACTIONS = frozenset({"compaction", "logcompaction"})
 _MOST_LITERAL = 64  # commits that an expression names; more are joined, which costs a job
 _MOST_LOOKED_AT = 500  # log files, each of which costs some calls
 _MOST_PUSHED = 50  # file groups that are named to the reader, which then skips other files by their statistics
@@ -106,13 +108,21 @@ class HudiHistory:
         """Completed writes on the active timeline; compaction and clustering change no row and are none."""
         if self._commits is None:
             documents = [json.loads(self._line.commit_json(action)) for action in self._done]
-            found = [parse_commit(action, document) for action, document in zip(self._done, documents, strict=True)]
+            writes = [parse_commit(action, document) for action, document in zip(self._done, documents, strict=True)]
             self._commits = tuple(
-                one for one, document in zip(found, documents, strict=True) if not is_service(document)
+                write for write, document in zip(writes, documents, strict=True) if not is_service(document)
             )
-            services = [one for one, document in zip(found, documents, strict=True) if is_service(document)]
-            self._writes, self._services, self._bytes = tuple(found), tuple(services), estimate_bytes(documents)
+            services = [commit for commit, document in zip(writes, documents, strict=True) if is_service(document)]
+            services += self._list_planned(self._commits)
+            self._writes, self._services, self._bytes = tuple(writes), tuple(services), estimate_bytes(documents)
         return self._commits
+
+    def _list_planned(self, commits: Sequence[Commit]) -> list[Commit]:
+        """The planned compactions, if a commit was in flight when one was planned: its files belong to that compaction."""
+        planned = {action.requested for action in self._line.pending() if action.action in _COMPACTIONS}
+        asked = any(commit.instant.requested < at < commit.instant.completed for commit in commits for at in planned)
+        plans = self._line.list_planned_compactions() if asked else {}
+        return [Commit(Instant(at, END), groups) for at, groups in sorted(plans.items())]
 
     def bound_bytes(self, commits: Sequence[Commit]) -> float:
         """At most how much is read for `versions`; infinite where the size of a file group is no longer on the timeline."""
@@ -129,7 +139,7 @@ class HudiHistory:
             Timeline(self._spark, self._path),
             self._path,
             self.commits(),
-            frozenset(one.requested for one in self._done),
+            frozenset(action.requested for action in self._done),
         )
 
     def versions(self, commits: Sequence[Commit]) -> Frame:
@@ -152,7 +162,14 @@ class HudiHistory:
     def _check_entangled(self, commits: Sequence[Commit]) -> None:
         mixed = find_entangled(commits, self.commits(), self._services)
         if mixed is not None:
-            first, second = (one.instant.completed for one in mixed)
+            first, second = (commit.instant.completed for commit in mixed)
+            if second == END:
+                planned = mixed[1].instant.requested
+                raise UsageError(
+                    f"commit {first} and the compaction {planned}, which is planned, wrote the same files at the same time: "
+                    "no state of the table as of that commit holds its rows",
+                    fix=f"ask for a range that begins at {first}: --from {first}",
+                )
             raise UsageError(
                 f"commits {first} and {second} wrote the same files at the same time; their order cannot be told"
                 + (_MODIFIED if self.table.version < _OWN_ENDS else ""),
@@ -178,9 +195,9 @@ class HudiHistory:
 
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
-        told = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
-        told = told and not self.table.has_generated_keys  # the log has no column of Hudi's
-        files = self._chain_files(commits) if told else None
+        has_full_log = self.table.change_log == "data_before_after" and not (self._gone or self._is_flagged)
+        has_full_log = has_full_log and not self.table.has_generated_keys  # the log has no column of Hudi's
+        files = self._chain_files(commits) if has_full_log else None
         if files is None or files.has_folder_without_value:
             return None
         return list_log_counts(commits, self._writes)
@@ -197,26 +214,26 @@ class HudiHistory:
             yield None
             return
         schema = commits[0].schema or ""  # that of all of them, where their files make chains
-        with read_logged_changes(self._spark, self.table, counted, schema, new_rows) as found:
-            yield None if found is None else Frame(found)
+        with read_logged_changes(self._spark, self.table, counted, schema, new_rows) as changes:
+            yield None if changes is None else Frame(changes)
 
     def _states(self, commits: Sequence[Commit]) -> ChainedStates | None:
         done = [action.requested for action in self._done]
-        found = link_states(commits, self.commits(), self._services, done, self._last_archived())
-        if not found or not self._is_plain(commits):
+        chains = link_states(commits, self.commits(), self._services, done, self._last_archived())
+        if not chains or not self._is_plain(commits):
             return None
         read = partial(self._read, further=(_requested_column(),), gives_versions=self._gives_versions(commits))
-        return ChainedStates(self._spark, found, read)
+        return ChainedStates(self._spark, chains, read)
 
     def _last_archived(self) -> str | None:
         return max((action.requested for action in self._line.list_archived()), default=None)
 
     def _chain_files(self, commits: Sequence[Commit]) -> ChainedFiles | None:
         self._check_entangled(commits)
-        told = self._merges_whole_rows and not self._holds_changes and has_exact_rows(self.table)
-        told = told and has_plain_types(self._schema) and is_no_pattern(self._path)
-        chains = link_chains(commits, self._writes) if told and self._is_plain(commits) else None
-        if not chains or not all(has_exact_partition(self.table, one.path) for one in list_versions(chains)):
+        has_plain_files = self._merges_whole_rows and not self._holds_changes and has_exact_rows(self.table)
+        has_plain_files = has_plain_files and has_plain_types(self._schema) and is_no_pattern(self._path)
+        chains = link_chains(commits, self._writes) if has_plain_files and self._is_plain(commits) else None
+        if not chains or not all(has_exact_partition(self.table, version.path) for version in list_versions(chains)):
             return None
         return ChainedFiles(self._spark, self._path, self._schema, chains, self.table.partition_fields)
 
@@ -238,18 +255,22 @@ class HudiHistory:
         """
         if not self._merges_whole_rows or self.table.type == "copy_on_write":
             return self._merges_whole_rows
-        last = max((one.instant.requested for one in commits), default="")
+        last = max((commit.instant.requested for commit in commits), default="")
         self.commits()
-        writes = [one for one in self._writes if one.instant.requested <= last]
+        writes = [write for write in self._writes if write.instant.requested <= last]
         if self._last_archived() is not None and has_older_logs(commits, writes):
             return False
-        groups = frozenset(group for one in commits for group in one.groups)
+        groups = frozenset(group for commit in commits for group in commit.groups)
         logs = [
-            file for one in writes if not one.labels for file in one.files if file.is_log_file and file.group in groups
+            file
+            for write in writes
+            if not write.labels
+            for file in write.files
+            if file.is_log_file and file.group in groups
         ]
         try:
             return len(logs) <= _MOST_LOOKED_AT and not (
-                logs and has_partial_rows(self._spark, self._path, [one.path for one in logs])
+                logs and has_partial_rows(self._spark, self._path, [log.path for log in logs])
             )
         except LakeError:
             return False  # the rows are read next; where they are gone too, that is the error
@@ -261,22 +282,22 @@ class HudiHistory:
         Raises UsageError where one of the commits and another wrote one file group at the same time.
         """
         files = self._chain_files(commits)
-        found = files.read_alive_rows() if files else None
-        rows = self._read_alive(commits) if found is None else self._shape_rows(found, _requested_column())
+        alive_rows = files.read_alive_rows() if files else None
+        rows = self._read_alive(commits) if alive_rows is None else self._shape_rows(alive_rows, _requested_column())
         return self._upserts(self._number_rows(rows, commits))
 
     def _number_rows(self, rows: DataFrame, commits: Sequence[Commit]) -> DataFrame:
         """Rows that one of the commits wrote, with `n`, its place."""
-        requested = [one.instant.requested for one in commits]
+        requested = [commit.instant.requested for commit in commits]
         if 0 < len(requested) <= _MOST_LITERAL:
-            places = F.create_map(*[F.lit(part) for n, one in enumerate(requested) for part in (one, n)])
+            places = F.create_map(*[F.lit(part) for n, time in enumerate(requested) for part in (time, n)])
             return rows.withColumn("n", places[F.col("requested")]).where("n is not null")
-        known = self._spark.createDataFrame([(one, n) for n, one in enumerate(requested)], "requested string, n int")
+        known = self._spark.createDataFrame([(time, n) for n, time in enumerate(requested)], "requested string, n int")
         return rows.join(F.broadcast(known), "requested")
 
     def _read_alive(self, commits: Sequence[Commit]) -> DataFrame:
         looks = choose_moments(commits, self._writes)
-        requested = [one.instant.requested for one in commits]
+        requested = [commit.instant.requested for commit in commits]
         if len(looks) == 1:  # then no row of another file group is by one of the commits
             looks = dict.fromkeys(looks, _ALL)
         frames = read_each(looks, partial(self._read_written, requested=requested), self.commits())
@@ -304,9 +325,11 @@ class HudiHistory:
 
     def list_other_keys(self, commits: Sequence[Commit]) -> Frame:
         """`key` of each row in a file group that none of the commits wrote, as of the last of them."""
-        wrote = sorted({group for one in commits for group in one.groups})
+        wrote = sorted({group for commit in commits for group in commit.groups})
         known = F.broadcast(self._spark.createDataFrame(wrote, "part string, file_id string"))
-        rows = self._shape_rows(read_as_of(self._spark, self._path, max(one.instant.requested for one in commits)))
+        rows = self._shape_rows(
+            read_as_of(self._spark, self._path, max(commit.instant.requested for commit in commits))
+        )
         return Frame(rows.where("row is not null").join(known, ["part", "file_id"], "left_anti").select("key"))
 
     def read_raw(self, span: Span, merge: str) -> Frame:
@@ -323,8 +346,8 @@ class HudiHistory:
         rows = (
             read_incremental(self._spark, self._path, span.after, span.upto, merge) if span.commits else self._nothing()
         )
-        found = self._upserts(self._number_rows(self._shape_rows(rows, _requested_column()), span.commits))
-        return Frame(cast("DataFrame", found).localCheckpoint())  # before the cleaner comes
+        upserts = self._upserts(self._number_rows(self._shape_rows(rows, _requested_column()), span.commits))
+        return Frame(cast("DataFrame", upserts).localCheckpoint())  # before the cleaner comes
 
     def _nothing(self) -> DataFrame:
         return read_as_of(self._spark, self._path, self._done[-1].requested).limit(0)
@@ -344,7 +367,9 @@ class HudiHistory:
     def _shape_rows(self, rows: DataFrame, *further: Column) -> DataFrame:
         """`row` is NULL where the row counts as deleted: its version is there, and it is not."""
         flag = [_DELETED] if self._is_flagged and _DELETED in rows.columns else []  # it may have come later
-        gone = " or ".join([*(f"({one})" for one in self._gone), *(f"coalesce({one}, false)" for one in flag)])
+        gone = " or ".join(
+            [*(f"({condition})" for condition in self._gone), *(f"coalesce({column}, false)" for column in flag)]
+        )
         shaped = self._select_read(rows, *map(F.col, flag), *further)
         return shaped.withColumn("row", F.expr(f"if({gone}, null, row)")).drop(*flag) if gone else shaped
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -27,27 +27,29 @@ class Positions:
     def read(self, consumer: str) -> ConsumerPosition | None:
         """The consumer's position; None for one that has none yet. Raises LakeError for a damaged file."""
         path = self._path(consumer)
-        found = self._files.read(path)
-        return None if found is None else parse_position(found[0], consumer, path)
+        content = self._files.read(path)
+        return None if content is None else parse_position(content[0], consumer, path)
 
     def list_all(self) -> tuple[ConsumerPosition, ...]:
         """Every consumer's position, by name. Raises LakeError for a damaged file, as `read` does."""
-        files = (one.name for one in self._files.list(self._folder))
+        files = (file.name for file in self._files.list(self._folder))
         positions = (name for name in files if name.endswith(_SUFFIX) and not name.startswith("."))  # leases do
         names = sorted(name.removesuffix(_SUFFIX) for name in positions)
-        return tuple(found for name in names if (found := self.read(name)) is not None)
+        return tuple(position for name in names if (position := self.read(name)) is not None)
 
     @contextmanager
-    def hold(self, consumer: str) -> Iterator[None]:
+    def hold(self, consumer: str) -> Iterator[Callable[[], None]]:
         """Keep other calls for this consumer out: two that deliver at once would leave its target behind its position.
+
+        Gives what to call before each delivery: it raises SupersededError where another call has taken over meanwhile.
 
         An interrupted process leaves its lease, which the next one takes over.
         Raises RefusedError while another living process is at it.
         """
         path = f"{self._folder}/{consumer}"
         taken = take(self._files, path, f"another call for consumer {consumer}", since="")
-        with release_lease(self._files, path, taken), Renewal(self._files, path, taken.lease):
-            yield
+        with release_lease(self._files, path, taken), Renewal(self._files, path, taken.lease) as renewal:
+            yield renewal.refuse_lost
 
     def write(self, position: ConsumerPosition) -> None:
         """Store a position in place of the consumer's earlier one."""

@@ -53,8 +53,8 @@ def is_plain(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
     """True where none of the table's writes replaced file groups from the first of the commits to the last. Pure."""
     if not commits:
         return True
-    first = min(one.instant.requested for one in commits)
-    last = max(one.instant.requested for one in commits)
+    first = min(commit.instant.requested for commit in commits)
+    last = max(commit.instant.requested for commit in commits)
     return not any(
         write.replaces and write.instant.requested <= last and write.instant.completed >= first for write in writes
     )
@@ -66,11 +66,11 @@ def has_older_logs(commits: Sequence[Commit], writes: Sequence[Commit]) -> bool:
     Beside a base file that one of the writes left before the first of the commits touched the group, there are none of them.
     """
     begun: dict[FileGroup, str] = {}
-    for write in sorted(writes, key=lambda one: one.instant.requested):
+    for write in sorted(writes, key=lambda write: write.instant.requested):
         for file in write.files:
             if not file.is_log_file:
                 begun.setdefault(file.group, write.instant.requested)
-    return any(begun.get(group, END) > one.instant.requested for one in commits for group in one.groups)
+    return any(begun.get(group, END) > commit.instant.requested for commit in commits for group in commit.groups)
 
 
 def find_disturbance(commits: Sequence[Commit], there: Collection[str], late: Sequence[Commit]) -> str | None:
@@ -79,12 +79,12 @@ def find_disturbance(commits: Sequence[Commit], there: Collection[str], late: Se
     `there` are the requested times that the table still has, and `late` the writes that completed while rows were read, but for
     compactions. One that was requested before the last of the commits is in the files as of that commit, as if it had been there.
     """
-    gone = [one.instant.completed for one in commits if one.instant.requested not in there]
+    gone = [commit.instant.completed for commit in commits if commit.instant.requested not in there]
     if gone:
         return f"commit {gone[0]} was taken back while it was read: the table was restored to an earlier one"
-    last = max((one.instant.requested for one in commits), default=BEGINNING)
-    groups = frozenset(group for one in commits for group in one.groups)
-    mixed = [one.instant.completed for one in late if one.instant.requested < last and one.groups & groups]
+    last = max((commit.instant.requested for commit in commits), default=BEGINNING)
+    groups = frozenset(group for commit in commits for group in commit.groups)
+    mixed = [write.instant.completed for write in late if write.instant.requested < last and write.groups & groups]
     return f"commit {mixed[0]} began in the range or before and completed while it was read" if mixed else None
 
 
@@ -94,7 +94,7 @@ def choose_moments(commits: Sequence[Commit], writes: Sequence[Commit]) -> Mappi
     `writes` are all of the table, compaction and clustering included. Pure.
     """
     last: dict[FileGroup, str] = {}
-    for commit in sorted(commits, key=lambda one: one.instant.requested):
+    for commit in sorted(commits, key=lambda commit: commit.instant.requested):
         last.update(dict.fromkeys(commit.groups, commit.instant.requested))
     newest = max(last.values(), default=BEGINNING)
     moved_on = {
@@ -112,26 +112,26 @@ def read_each(
     commits: Sequence[Commit],
 ) -> list[T]:
     """What `read` gives for each moment. Where it refuses some of them, its error with the first usable instant."""
-    found: list[T] = []
+    readings: list[T] = []
     refused: tuple[str, UsageError] | None = None
     for moment, groups in sorted(moments.items()):
         try:
-            found.append(read(moment, groups))
+            readings.append(read(moment, groups))
         except UsageError as error:
             refused = moment, error
     if refused is None:
-        return found
+        return readings
     last, cause = refused
-    usable = min((one.instant.completed for one in commits if one.instant.requested > last), default="latest")
+    usable = min((commit.instant.completed for commit in commits if commit.instant.requested > last), default="latest")
     raise UsageError(cause.message, fix=f"the first usable instant is --from {usable}") from cause
 
 
 def group_by_moment(pairs: Iterable[tuple[str, FileGroup]]) -> dict[str, frozenset[FileGroup]]:
     """The file groups that are read as of each moment."""
-    found: dict[str, set[FileGroup]] = {}
+    groups_by_moment: dict[str, set[FileGroup]] = {}
     for moment, group in pairs:
-        found.setdefault(moment, set()).add(group)
-    return {moment: frozenset(groups) for moment, groups in found.items()}
+        groups_by_moment.setdefault(moment, set()).add(group)
+    return {moment: frozenset(groups) for moment, groups in groups_by_moment.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Meanwhile:
 
     def cut(self) -> Cut | None:
         """What is gone of the history by now. The cleaner may have passed all known commits: a later one is usable first then."""
-        known = max((one.instant.requested for one in self.commits), default=BEGINNING)
+        known = max((commit.instant.requested for commit in self.commits), default=BEGINNING)
         later = [Commit(convert_action(action)) for action in self.line.list_completed() if action.requested > known]
         return find_cut([*self.commits, *later], self.line.find_retained(), self.line.archived_upto())
 
@@ -165,7 +165,7 @@ class Meanwhile:
                 fix="run the writers with -Duser.timezone=UTC; later ranges are told once such commits are archived",
             )
         done = self.line.list_completed()
-        ahead = [infer_offset_minutes(*one) for one in self._list_write_times({done[0], done[-1]}, files)]
+        ahead = [infer_offset_minutes(*times) for times in self._list_write_times({done[0], done[-1]}, files)]
         if any(ahead):
             check_order(list(self._list_write_times(done, files)))
         return max(ahead, key=abs, default=0)
@@ -173,17 +173,23 @@ class Meanwhile:
     def _list_write_times(self, actions: Iterable[TimelineAction], files: Files) -> Iterator[tuple[str, int]]:
         """When actions completed, and when their files were written. Of old tables the one is the other."""
         folder = self.line.properties().get("hoodie.timeline.path")
-        for one in actions if folder else ():
-            written = files.modified_ms(f"{self.path}/.hoodie/{folder}/{one.requested}_{one.completed}.{one.action}")
-            if one.completed is not None and written is not None:
-                yield one.completed, written
+        for action in actions if folder else ():
+            written = files.modified_ms(
+                f"{self.path}/.hoodie/{folder}/{action.requested}_{action.completed}.{action.action}"
+            )
+            if action.completed is not None and written is not None:
+                yield action.completed, written
 
     def check_undisturbed(self, asked: Sequence[Commit]) -> None:
         """Raises LakeError where others changed what files hold as of the commits asked for."""
         done = self.line.list_completed()
-        new = [(one, json.loads(self.line.commit_json(one))) for one in done if one.requested not in self.writes]
-        late = [parse_commit(one, document) for one, document in new if not is_compaction(document)]
-        why = find_disturbance(asked, {one.requested for one in (*done, *self.line.list_archived())}, late)
+        new = [
+            (action, json.loads(self.line.commit_json(action)))
+            for action in done
+            if action.requested not in self.writes
+        ]
+        late = [parse_commit(action, document) for action, document in new if not is_compaction(document)]
+        why = find_disturbance(asked, {action.requested for action in (*done, *self.line.list_archived())}, late)
         if why is not None:
             raise LakeError(f"Hudi table {self.path}: {why}", fix="run it again")
 
@@ -212,7 +218,7 @@ def parse_commit(action: TimelineAction, document: dict[str, Any]) -> Commit:
         for stat in stats
         if stat.get("fileId")
     }
-    replaced = {(part, one) for part, ids in (document.get(_REPLACED) or {}).items() for one in ids}
+    replaced = {(part, file_id) for part, ids in (document.get(_REPLACED) or {}).items() for file_id in ids}
     extra = document.get("extraMetadata") or {}
     labels = {name.removeprefix(PREFIX): text for name, text in extra.items() if name.startswith(PREFIX)}
     schema = None if _BY_IDENTITY in extra else extra.get("schema")

@@ -53,10 +53,10 @@ def render_workflow_commands(run: Document) -> Iterator[str]:
         for why, fix in own:
             yield _command("error", f"{table['name']}: {table['outcome']}", f"{why}\nfix: {fix}" if fix else why)
         if count_drift_rows(table):
-            found = ", ".join(f"{kind} {rows}" for kind, rows in table["findings"].items() if rows)
+            counts_text = ", ".join(f"{kind} {rows}" for kind, rows in table["findings"].items() if rows)
             is_open = find_open_drift(table) and table["outcome"] != Outcome.CORRECTED.value
             level, what = ("error", "drift") if is_open else ("notice", "corrected drift")
-            yield _command(level, f"{table['name']}: {table['outcome']}", f"{what}: {found}")
+            yield _command(level, f"{table['name']}: {table['outcome']}", f"{what}: {counts_text}")
 
 
 def _level(rule: Document) -> str | None:

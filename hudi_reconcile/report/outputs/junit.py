@@ -52,8 +52,8 @@ def _work_case(run: Document, table: Document, *, explained: bool) -> Case:
     if table["error"] or table["unverified"] or (table["outcome"] == Outcome.UNVERIFIED.value and not explained):
         return Case(name, "error", table["outcome"], why)
     if drift or not explained or table["outcome"] in (Outcome.INCOMPLETE.value, Outcome.REFUSED.value):
-        found = ", ".join(f"{kind} {rows}" for kind, rows in drift.items())
-        return Case(name, "failure", f"{table['outcome']}: {found}" if found else table["outcome"], why)
+        counts_text = ", ".join(f"{kind} {rows}" for kind, rows in drift.items())
+        return Case(name, "failure", f"{table['outcome']}: {counts_text}" if counts_text else table["outcome"], why)
     return Case(name, "passed")
 
 

@@ -56,7 +56,7 @@ def _events(run: Document, table: Document, namespace: str, ends: Ends) -> Itera
         "job": {"namespace": namespace, "name": f"{run['command']}.{table['name']}"},
     }
     yield {**about, "eventType": "START", "eventTime": run["started_utc"], "run": {"runId": run_id}}
-    why = "; ".join(spell_hidden(one) for one, _ in list_reasons(table))
+    why = "; ".join(spell_hidden(reason) for reason, _ in list_reasons(table))
     failed = run["exit_code"] != 0 and table["outcome"] in ("unverified", "refused", "usage", "incomplete")
     facets = (
         {"errorMessage": _facet(_ERROR, message=why or table["outcome"], programmingLanguage="Python")}

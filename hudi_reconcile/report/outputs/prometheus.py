@@ -48,7 +48,7 @@ def name_metrics(command: str, config: str) -> str:
     'hudi_reconcile_run_shop_reconcile_f205cb6a.prom'
     """
     *_, folder, file = ["", *config.split("/")]
-    plain = (_ODD.sub("-", one)[:_MOST_NAME_CHARS] for one in (folder, file.rpartition(".")[0] or file))
+    plain = (_ODD.sub("-", part)[:_MOST_NAME_CHARS] for part in (folder, file.rpartition(".")[0] or file))
     shown = "_".join(filter(None, plain))
     return f"{_PREFIX}_{command.replace(' ', '-')}_{shown}_{sha256(config.encode()).hexdigest()[:8]}.prom"
 
@@ -89,12 +89,12 @@ def _families(run: Document, zone: str) -> Iterator[tuple[str, str, Samples]]:
 def _comparison(tables: list[Document]) -> Iterator[tuple[str, str, Samples]]:
     compared = [table for table in tables if table["source"] is not None and table["lake"] is not None]
     if compared:
-        found: Samples = [
+        findings: Samples = [
             ({"table": table["name"], "kind": kind}, rows)
             for table in compared
             for kind, rows in table["findings"].items()
         ]
-        yield "findings", "Drifted rows by kind.", found
+        yield "findings", "Drifted rows by kind.", findings
         rows: Samples = [
             ({"table": t["name"], "side": side}, t[side]["rows"]) for t in compared for side in ("source", "lake")
         ]
@@ -125,8 +125,8 @@ def _read_time(checkpoint: str | None, zone: str) -> float | None:
     if not _ISO.match(text):
         return None
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=ZoneInfo(zone))).timestamp()
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=ZoneInfo(zone))).timestamp()
     except (ValueError, OverflowError):
         return None
 

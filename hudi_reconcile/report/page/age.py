@@ -27,26 +27,26 @@ class AgeView:
 def view_ages(coverage: Coverage, run_id: str, ended_utc: str) -> AgeView:
     """The ages at the end of a run; what that run compared itself is told apart."""
     now_micros = _micros(ended_utc)
-    found = measure_age(coverage)
-    own = sum(one.high - one.low for one in coverage.stretches if one.run_id == run_id)
+    age = measure_age(coverage)
+    own = sum(stretch.high - stretch.low for stretch in coverage.stretches if stretch.run_id == run_id)
     counts = [0] * (len(AGES_SECONDS) + 1)
-    for one in coverage.stretches:
-        if one.run_id != run_id:
-            behind = (now_micros - one.compared_micros) / 1_000_000
-            counts[sum(behind >= end for end in AGES_SECONDS)] += one.high - one.low
-    told = [("compared by this run", own), *zip(_labels(), counts, strict=True), ("never compared", found.never)]
-    if own == found.segments:
-        return AgeView(f"All {count_text(found.segments, 'segment')} were compared by this run.", ())
-    return AgeView(_sentence(coverage, now_micros), build_bars([one for one in told if one[1]]))
+    for stretch in coverage.stretches:
+        if stretch.run_id != run_id:
+            behind = (now_micros - stretch.compared_micros) / 1_000_000
+            counts[sum(behind >= end for end in AGES_SECONDS)] += stretch.high - stretch.low
+    entries = [("compared by this run", own), *zip(_labels(), counts, strict=True), ("never compared", age.never)]
+    if own == age.segments:
+        return AgeView(f"All {count_text(age.segments, 'segment')} were compared by this run.", ())
+    return AgeView(_sentence(coverage, now_micros), build_bars([entry for entry in entries if entry[1]]))
 
 
 def _sentence(coverage: Coverage, now_micros: int) -> str:
-    found = measure_age(coverage)
-    never = f"{found.never:,} of {count_text(found.segments, 'segment')} were never compared" if found.never else ""
-    if found.oldest_micros is None:
+    age = measure_age(coverage)
+    never = f"{age.never:,} of {count_text(age.segments, 'segment')} were never compared" if age.never else ""
+    if age.oldest_micros is None:
         return f"{never}."
-    oldest = write_span(max(0, now_micros - found.oldest_micros) / 1_000_000)
-    rest = f"the oldest comparison of the {'others' if never else f'{found.segments:,} segments'} is {oldest} old"
+    oldest = write_span(max(0, now_micros - age.oldest_micros) / 1_000_000)
+    rest = f"the oldest comparison of the {'others' if never else f'{age.segments:,} segments'} is {oldest} old"
     return f"{never}; {rest}." if never else f"{rest[0].upper()}{rest[1:]}."
 
 

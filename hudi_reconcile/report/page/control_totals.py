@@ -114,8 +114,8 @@ def _describe_after_correction(table: Mapping[str, Any], difference: int) -> str
     """An apply counts both tables, whatever it wrote, and compares only the segments of its plan again."""
     if not difference:
         return "Row counts are equal after the correction."
-    left = "planned rows that were not corrected, " if (table.get("uncorrected") or {}).get("rows") else ""
-    where = f"{left}rows that wait for the next pull, or drift outside the segments that were compared again"
+    rest = "planned rows that were not corrected, " if (table.get("uncorrected") or {}).get("rows") else ""
+    where = f"{rest}rows that wait for the next pull, or drift outside the segments that were compared again"
     return f"Counted after the correction: the difference may be {where}. A sweep tells."
 
 
@@ -154,8 +154,8 @@ def _explainable(table: Mapping[str, Any]) -> tuple[int | None, int]:
 
 
 def _sum(rule: Mapping[str, Any]) -> Sum:
-    told = "" if rule["status"] == "error" else rule["why"]
-    return Sum(rule["id"], rule["what"], rule["status"], told, tuple(_figures(rule.get("totals") or {})))
+    reason = "" if rule["status"] == "error" else rule["why"]
+    return Sum(rule["id"], rule["what"], rule["status"], reason, tuple(_figures(rule.get("totals") or {})))
 
 
 def _figures(totals: Mapping[str, Any]) -> Iterator[Figure]:

@@ -84,22 +84,22 @@ class AnatomyView:
 
 def view_anatomy(table: Document) -> AnatomyView | None:
     """The view of a table; None where nothing drifted or the result does not say."""
-    found = table.get("anatomy")
-    if not found:
+    anatomy = table.get("anatomy")
+    if not anatomy:
         return None
-    cells = tuple(DriftCell(**cell) for cell in found["cells"])
-    counts = tuple(HeatCount(**one) for one in found.get("heat") or ()) or count_heat(cells)
+    cells = tuple(DriftCell(**cell) for cell in anatomy["cells"])
+    counts = tuple(HeatCount(**count) for count in anatomy.get("heat") or ()) or count_heat(cells)
     times, heat = _heat(counts)
-    hidden = sum(cell.rows for cell in cells) + found["other_rows"] - sum(one.rows for one in counts)
+    hidden = sum(cell.rows for cell in cells) + anatomy["other_rows"] - sum(count.rows for count in counts)
     return AnatomyView(
-        why=tuple(_why(table["findings"], found)),
+        why=tuple(_why(table["findings"], anatomy)),
         days=times,
-        unit=_UNIT_OF_CHARS.get(max((len(one.time) for one in counts if one.time), default=0), "day"),
+        unit=_UNIT_OF_CHARS.get(max((len(count.time) for count in counts if count.time), default=0), "day"),
         heat=heat,
-        key_map=_key_map(table, found.get("key_map")),
-        over_time=time_view(table, found.get("days") or count_days(cells), sum(table["findings"].values())),
-        lateness=_lateness(found["lateness"]),
-        columns=build_bars(sorted(found["columns"].items(), key=lambda one: (-one[1], one[0]))[:MOST_COLUMNS]),
+        key_map=_key_map(table, anatomy.get("key_map")),
+        over_time=time_view(table, anatomy.get("days") or count_days(cells), sum(table["findings"].values())),
+        lateness=_lateness(anatomy["lateness"]),
+        columns=build_bars(sorted(anatomy["columns"].items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_COLUMNS]),
         left_out=f"{count_text(hidden, 'row')} of other days or partitions not shown" if hidden else "",
     )
 
@@ -110,10 +110,10 @@ def write_span(seconds: float) -> str:
     >>> write_span(0.2), write_span(61), write_span(3_600), write_span(93_784)
     ('1s', '1m1s', '1h', '1d2h3m4s')
     """
-    left = max(1, -int(-seconds // 1))
+    seconds_left = max(1, -int(-seconds // 1))
     parts = []
     for size, unit in _UNITS:
-        count, left = divmod(left, size)
+        count, seconds_left = divmod(seconds_left, size)
         parts += [f"{count}{unit}"] if count else []
     return "".join(parts)
 
@@ -130,13 +130,13 @@ def write_overlap(seconds: float) -> str:
     return "1s"
 
 
-def _why(findings: Mapping[str, int], found: Document) -> list[tuple[str, str]]:
+def _why(findings: Mapping[str, int], anatomy: Document) -> list[tuple[str, str]]:
     """Each kind that drifted: what happened, and what would have prevented it."""
     words = {kind: (KINDS[kind].happened, KINDS[kind].cure) for kind in DRIFT_KINDS}
     late, silent = FindingKind.LATE_ARRIVING, FindingKind.UPDATED_WITHOUT_WATERMARK
-    words[late] = _late(found["lateness"], *words[late])
+    words[late] = _late(anatomy["lateness"], *words[late])
     happened, cure = words[silent]
-    words[silent] = (f"{happened.removesuffix('.')}{_describe_changed_columns(found)}.", cure)
+    words[silent] = (f"{happened.removesuffix('.')}{_describe_changed_columns(anatomy)}.", cure)
     return [
         (f"{kind}: {count_text(findings[kind], 'row')}. {what}", cure)
         for kind, (what, cure) in words.items()
@@ -181,19 +181,19 @@ def _others(late: Document) -> list[str]:
     return said
 
 
-def _describe_changed_columns(found: Document) -> str:
-    names = sorted(found["columns"], key=lambda name: (-found["columns"][name], name))[:3]
+def _describe_changed_columns(anatomy: Document) -> str:
+    names = sorted(anatomy["columns"], key=lambda name: (-anatomy["columns"][name], name))[:3]
     return f", in {', '.join(names)}" if names else ""
 
 
-def _key_map(table: Document, found: Document | None) -> KeyMapView | None:
+def _key_map(table: Document, key_map: Document | None) -> KeyMapView | None:
     """The strip; None where the result does not say, or there is one stretch."""
-    if not found or len(found["unequal"]) < 2:  # noqa: PLR2004 - one stretch is no map
+    if not key_map or len(key_map["unequal"]) < 2:  # noqa: PLR2004 - one stretch is no map
         return None
-    most, cut = max(found["unequal"]), table["provenance"].get("segments", "segments of the key")
+    most, cut = max(key_map["unequal"]), table["provenance"].get("segments", "segments of the key")
     order = ", the least keys at the left" if str(cut).startswith("ranges") else ""
-    sentence = f"{sum(found['unequal']):,} of {count_text(found['segments'], 'segment')} hold drift ({cut}{order})."
-    return KeyMapView(sentence, tuple(_cell(one, most) for one in found["unequal"]))
+    sentence = f"{sum(key_map['unequal']):,} of {count_text(key_map['segments'], 'segment')} hold drift ({cut}{order})."
+    return KeyMapView(sentence, tuple(_cell(count, most) for count in key_map["unequal"]))
 
 
 def _lateness(late: Document | None) -> tuple[LateBar, ...]:
@@ -207,9 +207,9 @@ def _lateness(late: Document | None) -> tuple[LateBar, ...]:
     ]
     filled = [place for place, rows in enumerate(late["rows"]) if rows]
     shown = slice(filled[0], filled[-1] + 1)
-    told = build_bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
+    bars = build_bars(list(zip(labels[shown], late["rows"][shown], strict=True)))
     overlaps = [_caught(place, late) for place in range(len(labels))[shown]]
-    return tuple(LateBar(bar, overlap) for bar, overlap in zip(told, overlaps, strict=True))
+    return tuple(LateBar(bar, overlap) for bar, overlap in zip(bars, overlaps, strict=True))
 
 
 def _caught(place: int, late: Document) -> str:
@@ -230,7 +230,7 @@ def build_bars(pairs: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
 
 def _heat(counts: Sequence[HeatCount]) -> tuple[tuple[str, ...], tuple[HeatRow, ...]]:
     """Times as columns, the latest last, and partitions as rows, in the order of the counts."""
-    sums = {(_place(one.partition), one.time or NO_DATE): one.rows for one in counts}
+    sums = {(_place(count.partition), count.time or NO_DATE): count.rows for count in counts}
     times = tuple(sorted({time for _, time in sums}))
     most = max(sums.values(), default=0)
     places = dict.fromkeys(place for place, _ in sums)

@@ -180,7 +180,7 @@ def build_mail(run: Document, guards: Mapping[str, Any]) -> Mail:
 
 
 def _worst_first(table: Document) -> tuple[int, int, str]:
-    graver = sum(find_gravest([one, Outcome(table["outcome"])]) is one for one in Outcome)
+    graver = sum(find_gravest([outcome, Outcome(table["outcome"])]) is outcome for outcome in Outcome)
     return graver, -count_drift_rows(table), table["name"]
 
 

@@ -92,12 +92,12 @@ def _compare_cells(name: str, source: Any, lake: Any) -> ShownColumn:
     return ShownColumn(name, *mark_cells(*cells), note=_note(name, source, lake, cells))
 
 
-def mark_cells(left: ValueCell | None, right: ValueCell | None) -> tuple[ValueCell | None, ValueCell | None]:
+def mark_cells(source_cell: ValueCell | None, lake_cell: ValueCell | None) -> tuple[ValueCell | None, ValueCell | None]:
     """Both cells, with what differs between their texts marked."""
-    if left is None or right is None or left.kind != "value" or right.kind != "value":
-        return left, right
-    ours, theirs = mark_difference(left.text, right.text)
-    return replace(left, parts=ours), replace(right, parts=theirs)
+    if source_cell is None or lake_cell is None or source_cell.kind != "value" or lake_cell.kind != "value":
+        return source_cell, lake_cell
+    ours, theirs = mark_difference(source_cell.text, lake_cell.text)
+    return replace(source_cell, parts=ours), replace(lake_cell, parts=theirs)
 
 
 def _cell(side: Any, name: str) -> ValueCell | None:
@@ -119,15 +119,15 @@ def build_cell(value: Any) -> ValueCell:
 def _note(name: str, source: Any, lake: Any, cells: tuple[ValueCell | None, ValueCell | None]) -> str:
     if any(cell is None or cell.kind != "value" for cell in cells):
         return ""
-    left, right = source["values"][name], lake["values"][name]
-    if left == right:
+    source_value, lake_value = source["values"][name], lake["values"][name]
+    if source_value == lake_value:
         return "differ, though written alike"
     if cells[0] == cells[1]:
         return "differ beyond what is shown"
-    both_text = isinstance(left, str) and isinstance(right, str)
-    if both_text and unicodedata.normalize("NFC", left) == unicodedata.normalize("NFC", right):
+    both_text = isinstance(source_value, str) and isinstance(lake_value, str)
+    if both_text and unicodedata.normalize("NFC", source_value) == unicodedata.normalize("NFC", lake_value):
         return "differ in Unicode form only"
-    if both_text and left.casefold() == right.casefold():
+    if both_text and source_value.casefold() == lake_value.casefold():
         return "differ in letter case only"
     return ""
 
@@ -135,8 +135,8 @@ def _note(name: str, source: Any, lake: Any, cells: tuple[ValueCell | None, Valu
 def _watermark(source: Any, lake: Any) -> tuple[ShownColumn, ...]:
     if not any(side and side.get("watermark") for side in (source, lake)):
         return ()
-    left, right = (None if side is None else build_cell(side.get("watermark")) for side in (source, lake))
-    return (ShownColumn("Watermark", left, right, is_watermark=True),)
+    source_cell, lake_cell = (None if side is None else build_cell(side.get("watermark")) for side in (source, lake))
+    return (ShownColumn("Watermark", source_cell, lake_cell, is_watermark=True),)
 
 
 Parts = tuple[tuple[str, bool], ...]
@@ -147,16 +147,16 @@ _CHARACTER = re.compile("⟨[^⟩]{1,8}⟩|.", re.DOTALL)
 _LEAST_ALIKE = 0.5
 
 
-def mark_difference(left: str, right: str) -> tuple[Parts, Parts]:
+def mark_difference(text: str, other: str) -> tuple[Parts, Parts]:
     """Both texts in pieces, each with whether it differs from the other's; the pieces of a side joined are its text.
 
     >>> mark_difference("PAID", "PAIN")
     ((('PAI', False), ('D', True)), (('PAI', False), ('N', True)))
     """
-    ours, theirs = _characters(left), _characters(right)
+    ours, theirs = _characters(text), _characters(other)
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     if matcher.ratio() < _LEAST_ALIKE:
-        return _whole(left), _whole(right)
+        return _whole(text), _whole(other)
     differs = ([True] * len(ours), [True] * len(theirs))
     for block in matcher.get_matching_blocks():
         for side, start in zip(differs, (block.a, block.b), strict=True):
@@ -166,18 +166,18 @@ def mark_difference(left: str, right: str) -> tuple[Parts, Parts]:
 
 def _characters(text: str) -> list[str]:
     """Letters with the combining marks that follow them."""
-    found: list[str] = []
-    for one in _CHARACTER.findall(text):
-        if found and unicodedata.combining(one[0]):
-            found[-1] += one
+    characters: list[str] = []
+    for character in _CHARACTER.findall(text):
+        if characters and unicodedata.combining(character[0]):
+            characters[-1] += character
         else:
-            found.append(one)
-    return found
+            characters.append(character)
+    return characters
 
 
 def _pieces(characters: Sequence[str], differs: Sequence[bool]) -> Parts:
     grouped = groupby(zip(characters, differs, strict=True), key=lambda pair: pair[1])
-    return tuple(("".join(one for one, _ in members), is_other) for is_other, members in grouped)
+    return tuple(("".join(character for character, _ in members), is_other) for is_other, members in grouped)
 
 
 def _whole(text: str) -> Parts:
@@ -230,7 +230,7 @@ def build_corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | 
     if "untold" in document:
         return CorrectedView(untold=document["untold"])
     counts = document["counts"]
-    told = [count_text(counts[op], f"row {word}", f"rows {word}") for op, word in _OPS.items() if counts.get(op)]
+    phrases = [count_text(counts[op], f"row {word}", f"rows {word}") for op, word in _OPS.items() if counts.get(op)]
     runs = ", ".join(document["held_against"])
     agreement = (
         f"It agrees with this run's count and with the findings of {runs}."
@@ -240,7 +240,7 @@ def build_corrected_view(document: Mapping[str, Any] | None) -> CorrectedView | 
     return CorrectedView(
         changes=tuple(map(_show_change, document["changes"])),
         total=sum(counts.values()),
-        counts=", ".join(told) or "nothing",
+        counts=", ".join(phrases) or "nothing",
         agreement="" if document["disagreements"] else agreement,
         disagreements=tuple(document["disagreements"]),
     )

@@ -120,13 +120,13 @@ def _findings(subject: Subject) -> tuple[tuple[ShownFinding, ...], str] | None:
 
 
 def _rules(subject: Subject) -> tuple[tuple[RuleView, ...], str] | None:
-    found = tuple(map(_rule, order_rules(subject.table)))
-    return (found, describe_rule_counts(subject.table)) if found else None
+    views = tuple(map(_rule, order_rules(subject.table)))
+    return (views, describe_rule_counts(subject.table)) if views else None
 
 
 def _rule(rule: Document) -> RuleView:
     keys = rule["keys"] or {"sample": (), "rows": 0}
-    sample = tuple(json.dumps(one, ensure_ascii=False) for one in keys["sample"])
+    sample = tuple(json.dumps(key, ensure_ascii=False) for key in keys["sample"])
     return RuleView(
         id=rule["id"],
         status=rule["status"],

@@ -53,17 +53,21 @@ def time_view(table: Document, by_day: Mapping[str, int], all_rows: int) -> Time
     rows = {date.fromisoformat(day): count for day, count in by_day.items()}
     if not rows:
         return None
-    moments = [one for one in _moments(table) if abs((one[2].date() - max(rows)).days) <= 10 * _span_days(rows)]
+    moments = [
+        moment for moment in _moments(table) if abs((moment[2].date() - max(rows)).days) <= 10 * _span_days(rows)
+    ]
     days = [*rows, *(at.date() for _, _, at in moments)]
     first, step = min(days), -(-((max(days) - min(days)).days + 1) // MOST_BARS)
     count = (max(days) - first).days // step + 1
     wide, by_bar = WIDTH / count, Counter[int]()
-    for day, found in rows.items():
-        by_bar[(day - first).days // step] += found
+    for day, day_rows in rows.items():
+        by_bar[(day - first).days // step] += day_rows
     most = max(by_bar.values())
     bars = tuple(
-        TimeBar(bar * wide, wide, 100 * found / most, f"{_days(first, bar, step)}: {count_text(found, 'drifted row')}")
-        for bar, found in sorted(by_bar.items())
+        TimeBar(
+            bar * wide, wide, 100 * bar_rows / most, f"{_days(first, bar, step)}: {count_text(bar_rows, 'drifted row')}"
+        )
+        for bar, bar_rows in sorted(by_bar.items())
     )
     marks = tuple(
         TimeMark(_place(at, first) * wide / step, kind, f"{what} {at.isoformat(sep=' ', timespec='seconds')}")
@@ -90,12 +94,12 @@ def _span_days(rows: Mapping[date, int]) -> int:
 def _moments(table: Document) -> Iterator[tuple[str, str, datetime]]:
     """The checkpoint before the pull, the one that pulls have reached, and the pull's bound, as far as they are times."""
     pull = table.get("pull") or {}
-    told = (
+    entries = (
         ("before", "checkpoint before the pull", pull.get("checkpoint_before")),
         ("reached", "checkpoint", table["checkpoint"]),
         ("bound", "bound of the pull", pull.get("bound")),
     )
-    for kind, what, text in told:
+    for kind, what, text in entries:
         at = _moment(text)
         if at is not None:
             yield kind, what, at

@@ -2,7 +2,8 @@
 
 Only runs that compare are points; what an apply wrote counts with the comparison before it. A table stands as its newest
 comparison says, and as every newer run of another command does, the gravest of them. An apply of its plan settles what a
-comparison found; it never settles that something was not compared, or a failed rule.
+comparison found; it never settles that something was not compared, or a failed rule. No sweep judges rules: those that did not
+hold at the newest check stay open.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Document = Mapping[str, Any]
 
 MOST_POINTS = 30
 COMPARING_COMMANDS = frozenset({"sweep", "run"})
+_JUDGING_COMMANDS = frozenset({"check", "run"})
 _RIGHT = frozenset({Outcome.CLEAN.value, Outcome.CORRECTED.value})
 NOTHING = "nothing"
 
@@ -65,37 +67,37 @@ def build_trend(table: str, past: Iterable[Document]) -> Trend | None:
         return None
     known = [point.drift for point in points if point.drift is not None]
     most = max(known, default=0) or 1
-    shown = tuple(replace(one, share=100 * (one.drift or 0) / most) for one in points)
+    shown = tuple(replace(point, share=100 * (point.drift or 0) / most) for point in points)
     return Trend(
         shown,
         _sentence(shown, known),
-        _last("Last compared whole", [one for one in shown if one.is_whole]),
-        _last("Last found right", [one for one in shown if one.is_whole and one.outcome in _RIGHT]),
+        _last("Last compared whole", [point for point in shown if point.is_whole]),
+        _last("Last found right", [point for point in shown if point.is_whole and point.outcome in _RIGHT]),
         _unread(sum(1 for run in past if run.get("why"))),
     )
 
 
 def build_history_line(run: Document) -> dict[str, Any]:
     """A run's `result.json` as a line of the history, so that it can stand at the end of its own trend."""
-    told = ("run_id", "command", "outcome", "started_utc", "ended_utc")
+    fields = ("run_id", "command", "outcome", "started_utc", "ended_utc")
     tables = [
         {
-            "name": one["name"],
-            "outcome": one["outcome"],
-            "findings": one["findings"],
-            "applied": one["corrections"]["applied"],
-            "whole": is_whole_comparison(one),
-            "coverage": one.get("coverage"),
-            "applied_before": one["corrections"].get("applied_before", 0),
-            "plan_id": one.get("plan_id"),
-            "open_rules": count_open_rules(one),
-            "pulled_rows": (one.get("pull") or {}).get("rows"),
-            "error": (one.get("error") or {}).get("type"),
-            "seconds": one["cost"]["seconds"],
+            "name": table["name"],
+            "outcome": table["outcome"],
+            "findings": table["findings"],
+            "applied": table["corrections"]["applied"],
+            "whole": is_whole_comparison(table),
+            "coverage": table.get("coverage"),
+            "applied_before": table["corrections"].get("applied_before", 0),
+            "plan_id": table.get("plan_id"),
+            "open_rules": count_open_rules(table),
+            "pulled_rows": (table.get("pull") or {}).get("rows"),
+            "error": (table.get("error") or {}).get("type"),
+            "seconds": table["cost"]["seconds"],
         }
-        for one in run["tables"]
+        for table in run["tables"]
     ]
-    return {**{name: run[name] for name in told}, "tables": tables}
+    return {**{name: run[name] for name in fields}, "tables": tables}
 
 
 def count_written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
@@ -104,30 +106,30 @@ def count_written_rows(runs: Iterable[Document], plan_id: str | None) -> int:
     Each apply of a plan says what earlier ones of it wrote; of another plan that may be told with an older comparison.
     """
     told_by = tuple(runs)
-    own = [one for one in told_by if plan_id is not None and one["plan_id"] == plan_id]
-    others = [one for one in told_by if one not in own]
-    known: int = max((one["applied"] + one["applied_before"] for one in own), default=0)
-    told: int = sum(one["applied"] for one in own)
-    apart: int = sum(one["applied"] for one in others)
-    return max(known, told) + apart
+    own = [run for run in told_by if plan_id is not None and run["plan_id"] == plan_id]
+    others = [run for run in told_by if run not in own]
+    known: int = max((run["applied"] + run["applied_before"] for run in own), default=0)
+    own_rows: int = sum(run["applied"] for run in own)
+    apart: int = sum(run["applied"] for run in others)
+    return max(known, own_rows) + apart
 
 
 def _points(table: str, past: Iterable[Document]) -> list[Point]:
-    found: list[Point] = []
+    points: list[Point] = []
     since: list[Document] = []
-    for run, one in _select_table(table, past):
+    for run, entry in _select_table(table, past):
         if run["command"] in COMPARING_COMMANDS:
-            found.append(_point(run, one, count_written_rows([one, *since], one["plan_id"])))
+            points.append(_point(run, entry, count_written_rows([entry, *since], entry["plan_id"])))
             since = []
-            if len(found) == MOST_POINTS:
+            if len(points) == MOST_POINTS:
                 break
         else:
-            since.append(one)
-    return found[::-1]
+            since.append(entry)
+    return points[::-1]
 
 
 def _select_table(table: str, past: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
-    return ((run, one) for run in past for one in run["tables"] if one["name"] == table)
+    return ((run, entry) for run in past for entry in run["tables"] if entry["name"] == table)
 
 
 def _whole(coverage: Document | None) -> str:
@@ -135,19 +137,19 @@ def _whole(coverage: Document | None) -> str:
     return f"every row, {count_text(proven, 'segment')} by content proof" if proven else "every row"
 
 
-def _point(run: Document, one: Document, written: int) -> Point:
-    coverage = one["coverage"]
-    was_compared = one["whole"] or coverage is not None
+def _point(run: Document, table: Document, written: int) -> Point:
+    coverage = table["coverage"]
+    was_compared = table["whole"] or coverage is not None
     part = describe_coverage(coverage) or ("in part" if was_compared else NOTHING)
     return Point(
         run_id=run["run_id"],
         ended_utc=run["ended_utc"],
-        outcome=one["outcome"],
-        tone=choose_tone(one["outcome"]),
-        drift=sum(one["findings"].values()) if was_compared else None,
+        outcome=table["outcome"],
+        tone=choose_tone(table["outcome"]),
+        drift=sum(table["findings"].values()) if was_compared else None,
         written=written,
-        compared=_whole(coverage) if one["whole"] else part,
-        is_whole=one["whole"],
+        compared=_whole(coverage) if table["whole"] else part,
+        is_whole=table["whole"],
     )
 
 
@@ -221,24 +223,25 @@ def build_index(past: Sequence[Document], *, as_of: str, older: Sequence[Documen
     with gaps, and do not count.
     """
     readable, before = ([run for run in runs if not run["why"]] for runs in (past, older))
-    compared = {one["name"] for run in readable if run["command"] in COMPARING_COMMANDS for one in run["tables"]}
-    names = dict.fromkeys(one["name"] for run in (*readable, *before) for one in run["tables"])
+    compared = {table["name"] for run in readable if run["command"] in COMPARING_COMMANDS for table in run["tables"]}
+    names = dict.fromkeys(table["name"] for run in (*readable, *before) for table in run["tables"])
     standings = [_standing(name, readable if name in compared else (*readable, *before)) for name in names]
     ordered = tuple(sorted(standings, key=_worst_first))
     unreadable = tuple(f"{run['run_id']}: {run['why']}" for run in (*past, *older) if run["why"])
     return Index(as_of, _summary(ordered), ordered, unreadable)
 
 
-def _worst_first(one: TableStanding) -> tuple[int, int, str, str]:
-    place = _WORST_FIRST.index(one.outcome) if one.outcome in _WORST_FIRST else 0
-    return place, -(one.drift or 0), one.ended_utc, one.name
+def _worst_first(standing: TableStanding) -> tuple[int, int, str, str]:
+    place = _WORST_FIRST.index(standing.outcome) if standing.outcome in _WORST_FIRST else 0
+    return place, -(standing.drift or 0), standing.ended_utc, standing.name
 
 
 def _standing(name: str, past: Sequence[Document]) -> TableStanding:
-    touched = [(run, one) for run in past for one in run["tables"] if one["name"] == name]
+    touched = [(run, table) for run in past for table in run["tables"] if table["name"] == name]
     newer, compared = _split_at_comparison(touched)
+    newer += _list_open_check(touched)
     outcome = _outcome(newer, compared)
-    shown, said = next(((run, one) for run, one in newer if one["outcome"] == outcome), compared or touched[0])
+    shown, said = next(((run, table) for run, table in newer if table["outcome"] == outcome), compared or touched[0])
     trend = build_trend(name, past)
     point = trend.points[-1] if trend else None
     return TableStanding(
@@ -248,7 +251,7 @@ def _standing(name: str, past: Sequence[Document]) -> TableStanding:
         drift=point.drift if point else None,
         compared=point.compared if point else "never",
         run_id=shown["run_id"],
-        place=1 + [one["name"] for one in shown["tables"]].index(name),
+        place=1 + [table["name"] for table in shown["tables"]].index(name),
         ended_utc=point.ended_utc if point else "",
         last_right=trend.last_right if trend else "",
         why=_why(said, point, newer),
@@ -270,25 +273,34 @@ def _why(said: Document, point: Point | None, newer: Iterable[Touch]) -> str:
 def _split_at_comparison(touched: Iterable[Touch]) -> tuple[list[Touch], Touch | None]:
     """The runs after the newest comparison, newest first, and that comparison."""
     newer: list[Touch] = []
-    for run, one in touched:
+    for run, table in touched:
         if run["command"] in COMPARING_COMMANDS:
-            return newer, (run, one)
-        newer.append((run, one))
+            return newer, (run, table)
+        newer.append((run, table))
     return newer, None
+
+
+def _list_open_check(touched: Sequence[Touch]) -> list[Touch]:
+    """The newest run that judged rules, where some did not hold and only sweeps compared since; else nothing."""
+    for place, (run, entry) in enumerate(touched):
+        if run["command"] in _JUDGING_COMMANDS and not entry.get("error"):
+            has_sweep = any(since["command"] in COMPARING_COMMANDS for since, _ in touched[:place])
+            return [(run, entry)] if has_sweep and entry["open_rules"] else []
+    return []
 
 
 def _outcome(newer: Sequence[Touch], compared: Touch | None) -> str:
     """The gravest of what still counts: of each command the newest run."""
-    newest = {run["command"]: Outcome(one["outcome"]) for run, one in reversed(newer)}
+    newest = {run["command"]: Outcome(table["outcome"]) for run, table in reversed(newer)}
     said = [outcome for command, outcome in newest.items() if command != "undo"]
     if "undo" in newest:
         said += [newest["undo"], Outcome.DRIFT]
     if compared is None:
-        graver = [one for one in said if one.exit_code]
+        graver = [outcome for outcome in said if outcome.exit_code]
         return find_gravest(graver).value if graver else NEVER
-    found = Outcome(compared[1]["outcome"])
-    said += [] if _is_settled(newer, compared[1]) else [found]
-    counting = [one for one in said if one not in (Outcome.PULLED, Outcome.APPROVED)]
+    comparison_outcome = Outcome(compared[1]["outcome"])
+    said += [] if _is_settled(newer, compared[1]) else [comparison_outcome]
+    counting = [outcome for outcome in said if outcome not in (Outcome.PULLED, Outcome.APPROVED)]
     return find_gravest(counting).value
 
 
@@ -297,19 +309,22 @@ def _is_settled(newer: Sequence[Touch], compared: Document) -> bool:
 
     Rules that failed, or could not run, no apply judges again: a check since then does, whose outcome counts for itself.
     """
-    applies = [one for run, one in newer if run["command"] == "apply" and one["plan_id"] == compared["plan_id"]]
-    found = sum(compared["findings"].values())
-    if compared["outcome"] not in _SETTLED_BY_APPLY or compared["plan_id"] is None or not applies or not found:
+    applies = [table for run, table in newer if run["command"] == "apply" and table["plan_id"] == compared["plan_id"]]
+    finding_count = sum(compared["findings"].values())
+    if compared["outcome"] not in _SETTLED_BY_APPLY or compared["plan_id"] is None or not applies or not finding_count:
         return False
     if compared["open_rules"] and not any(run["command"] == "check" for run, _ in newer):
         return False
-    return count_written_rows(applies, compared["plan_id"]) >= found and not Outcome(applies[0]["outcome"]).exit_code
+    return (
+        count_written_rows(applies, compared["plan_id"]) >= finding_count
+        and not Outcome(applies[0]["outcome"]).exit_code
+    )
 
 
 def _summary(tables: Sequence[TableStanding]) -> str:
     if not tables:
         return "No run has touched a table yet."
-    right = [one for one in tables if one.outcome in ("clean", "corrected")]
+    right = [table for table in tables if table.outcome in ("clean", "corrected")]
     bad = len(tables) - len(right)
     if not bad:
         return f"All {len(tables):,} tables are clean or corrected." if len(tables) > 1 else "The table is right."

@@ -111,8 +111,11 @@ def list_numbers(run: Document) -> tuple[Number, ...]:
     if run["command"] == "check":
         return _rule_numbers(tables)
     done = [table["corrections"] for table in tables]
-    planned = sum(one["upserts"] + one["deletes"] for one in done)
-    upserts, deletes = sum(one["upserts"] for one in done), sum(one["deletes"] for one in done)
+    planned = sum(corrections["upserts"] + corrections["deletes"] for corrections in done)
+    upserts, deletes = (
+        sum(corrections["upserts"] for corrections in done),
+        sum(corrections["deletes"] for corrections in done),
+    )
     part = "only what was compared" if any(describe_coverage(table.get("coverage")) for table in tables) else ""
     return (
         Number("Rows in the source", _total(tables, "source"), part),
@@ -120,7 +123,7 @@ def list_numbers(run: Document) -> tuple[Number, ...]:
         Number("Drifted rows", f"{sum(map(count_drift_rows, tables)):,}"),
         Number(
             "Corrections written",
-            f"{sum(one['applied'] for one in done):,}",
+            f"{sum(corrections['applied'] for corrections in done):,}",
             f"of {planned:,} planned: {count_text(upserts, 'upsert')}, {count_text(deletes, 'delete')}{_describe_before(done)}"
             if planned
             else "",
@@ -130,7 +133,7 @@ def list_numbers(run: Document) -> tuple[Number, ...]:
 
 
 def _describe_before(done: Sequence[Document]) -> str:
-    before = sum(one.get("applied_before", 0) for one in done)
+    before = sum(corrections.get("applied_before", 0) for corrections in done)
     return f"; {before:,} more written before" if before else ""
 
 
@@ -153,12 +156,12 @@ def _count_proven(table: Document) -> int:
 
 def _pull_numbers(tables: Sequence[Document]) -> tuple[Number, ...]:
     pulled = [table["pull"] for table in tables if table.get("pull")]
-    unmarked = sum(one["null_watermark_rows"] for one in pulled)
+    unmarked = sum(pull["null_watermark_rows"] for pull in pulled)
     return (
-        Number("Rows handed to the lake", f"{sum(one['rows'] for one in pulled):,}"),
+        Number("Rows handed to the lake", f"{sum(pull['rows'] for pull in pulled):,}"),
         Number("Tables pulled", f"{len(pulled):,}", f"of {len(tables):,}"),
         Number("Without a watermark", f"{unmarked:,}", "rows pulled with NULL watermarks"),
-        Number("Full fetches", f"{sum(one['mode'] == 'full' for one in pulled):,}"),
+        Number("Full fetches", f"{sum(pull['mode'] == 'full' for pull in pulled):,}"),
         Number("Failed", f"{sum(table['error'] is not None for table in tables):,}", "tables"),
     )
 

@@ -36,7 +36,7 @@ def advise(run: Document, *, guards: Mapping[str, Sequence[Document]] | None = N
             return Advice("Compare source and lake:", (*_config_first(run), f"{tool} sweep{_choice(run, concerned)}"))
         case Outcome.APPROVED:
             runs = dict.fromkeys(table["approval"]["run_id"] for table in concerned)
-            return Advice("Apply it:", tuple(f"{tool} apply {one}{_tables(run, concerned)}" for one in runs))
+            return Advice("Apply it:", tuple(f"{tool} apply {run_id}{_tables(run, concerned)}" for run_id in runs))
         case Outcome.DRIFT if not any(map(find_open_drift, concerned)) and select_status(concerned, "fail"):
             return _rule_advice(run, concerned)
         case Outcome.DRIFT:
@@ -63,21 +63,21 @@ def _rest_advice(run: Document, tables: Sequence[Document]) -> Advice:
 
 def _same_applies(run: Document, tables: Sequence[Document]) -> tuple[str, ...]:
     runs = dict.fromkeys(shlex.quote(table["uncorrected"]["plan_run"]) for table in tables)
-    return tuple(f"{write_command_prefix(run)} apply {one}{_tables(run, tables)}" for one in runs)
+    return tuple(f"{write_command_prefix(run)} apply {run_id}{_tables(run, tables)}" for run_id in runs)
 
 
 def _is_left_out(table: Document) -> bool:
     """True where `--only` left rows of the plan out: the same plan does them, whatever became of the others."""
-    left = table.get("uncorrected")
-    return bool(left and left["plan_run"] and left["by_reason"].get(NOT_ASKED))
+    uncorrected = table.get("uncorrected")
+    return bool(uncorrected and uncorrected["plan_run"] and uncorrected["by_reason"].get(NOT_ASKED))
 
 
 def _same_plan_does(table: Document) -> bool:
     """True where all that differs is what the apply was not asked for, or could not commit beside another writer."""
-    left = table.get("uncorrected")
-    if left is None or not left["plan_run"] or left["listed_rows"] < left["rows"]:
+    uncorrected = table.get("uncorrected")
+    if uncorrected is None or not uncorrected["plan_run"] or uncorrected["listed_rows"] < uncorrected["rows"]:
         return False
-    return set(left["by_reason"]) <= STILL_DONE and 0 < left["rows"] >= sum(table["findings"].values())
+    return set(uncorrected["by_reason"]) <= STILL_DONE and 0 < uncorrected["rows"] >= sum(table["findings"].values())
 
 
 def write_command_prefix(run: Document) -> str:
@@ -122,11 +122,13 @@ def _drift_advice(run: Document, tables: Sequence[Document], guards: Mapping[str
             )
         else:
             free.append(table)
-    planned = [one for one in free if _has_plan(one)]
+    planned = [entry for entry in free if _has_plan(entry)]
     words = [f"{tool} approve {run_id}{_tables(run, planned)} --as NAME"] if any(map(_waits_for_word, planned)) else []
     apply = [*words, f"{tool} apply {run_id}{_tables(run, planned)}"] if planned else []
     if said:
-        rest = f"; then apply what no guard stops ({list_text([one['name'] for one in planned])}):" if planned else ":"
+        rest = (
+            f"; then apply what no guard stops ({list_text([entry['name'] for entry in planned])}):" if planned else ":"
+        )
         return Advice(f"{'. '.join(said).rstrip('.')}. Look at the plan first{rest}", (look, *apply))
     if not planned:
         return Advice("Look at the findings:", (f"{tool} findings {run_id}",))
@@ -145,9 +147,9 @@ def _waits_for_word(table: Document) -> bool:
 def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
     fixes = [f"{table['name']}: {fix}" for table in tables for _, fix in list_reasons(table) if fix]
     rest = [
-        one
-        for one in run["tables"]
-        if one["outcome"] == Outcome.DRIFT.value and find_open_drift(one) and _has_plan(one)
+        table
+        for table in run["tables"]
+        if table["outcome"] == Outcome.DRIFT.value and find_open_drift(table) and _has_plan(table)
     ]
     plan = (f"{write_command_prefix(run)} plan {shlex.quote(run['run_id'])}",) if rest else ()
     look_at = f"look at the plan of {list_text([table['name'] for table in rest])}:" if rest else ""
@@ -167,15 +169,15 @@ def _mend_advice(run: Document, tables: Sequence[Document]) -> Advice:
 
 def _advise_on_held(run: Document, tables: Sequence[Document]) -> tuple[str, tuple[str, ...]]:
     """What to do about corrections that rules held back, and the command that lists them; nothing where none were."""
-    held = [table for table in tables if table["corrections"].get("held", 0)]
-    if not held:
+    held_tables = [table for table in tables if table["corrections"].get("held", 0)]
+    if not held_tables:
         return "", ()
-    rows = sum(table["corrections"]["held"] for table in held)
+    rows = sum(table["corrections"]["held"] for table in held_tables)
     words = (
         f"; {count_text(rows, 'row was', 'rows were')} held back: correct {'it' if rows == 1 else 'them'} at the source"
     )
-    listing = f"{write_command_prefix(run)} findings {shlex.quote(run['run_id'])}{_tables(run, held)} --uncorrected --reason held"
-    return f"{words}, or waive the rule", (listing,)
+    arguments = f"findings {shlex.quote(run['run_id'])}{_tables(run, held_tables)} --uncorrected --reason held"
+    return f"{words}, or waive the rule", (f"{write_command_prefix(run)} {arguments}",)
 
 
 def _budget(tables: Sequence[Document]) -> str:

@@ -40,13 +40,13 @@ def describe_rule_counts(table: Document) -> str:
     >>> describe_rule_counts({"rules": [{"status": "pass", "severity": "warn"}, {"status": "fail", "severity": "warn"}]})
     '2: 1 failed as a warning, 1 passed'
     """
-    told = []
+    parts = []
     for status in STATUSES:
         rules = select_status([table], status)
         warnings = select_warned([table]) if status == "fail" else []
-        told += [f"{number:,} {_WORDS[status]}"] if (number := len(rules) - len(warnings)) else []
-        told += [f"{len(warnings):,} failed {_describe_warnings(warnings)}"] if warnings else []
-    return f"{len(order_rules(table)):,}: {', '.join(told)}"
+        parts += [f"{number:,} {_WORDS[status]}"] if (number := len(rules) - len(warnings)) else []
+        parts += [f"{len(warnings):,} failed {_describe_warnings(warnings)}"] if warnings else []
+    return f"{len(order_rules(table)):,}: {', '.join(parts)}"
 
 
 def describe_rules(tables: Sequence[Document]) -> str:
@@ -81,12 +81,15 @@ def describe_open_rules(number: int, outcome: str) -> str:
 
 
 def list_rule_lines(table: Document) -> Iterator[tuple[str, str]]:
-    """Label and text for each line about a table's rules; nothing where it has none. Rules that passed are counted only."""
+    """Label and text for each line about a table's rules; nothing where it has none.
+
+    Rules that passed are counted only, but for those that judged no row.
+    """
     if not table.get("rules"):
         return
     yield "rules", describe_rule_counts(table)
     for rule in order_rules(table):
-        if rule["status"] == "pass":
+        if rule["status"] == "pass" and not rule["notes"]:
             continue
         yield rule["status"].upper(), f"{rule['id']}: {rule['what']}{_rows(rule)}{_warning(rule)}"
         for text in list_details(rule):
@@ -95,16 +98,16 @@ def list_rule_lines(table: Document) -> Iterator[tuple[str, str]]:
 
 def list_details(rule: Document) -> list[str]:
     """What else to know of a rule that did not pass, one line each."""
-    found = [rule["why"]] if rule["why"] else []
-    found += list(rule["notes"])
+    details = [rule["why"]] if rule["why"] else []
+    details += list(rule["notes"])
     if waiver := rule["waiver"]:
         owner = f", {waiver['owner']}" if waiver["owner"] else ""
-        found.append(f"waived until {waiver['expires']} ({waiver['reason']}{owner})")
+        details.append(f"waived until {waiver['expires']} ({waiver['reason']}{owner})")
     if rule["keys"]:
-        found.append(f"keys: {rule['keys']['path']} (Parquet, in the run's folder)")
+        details.append(f"keys: {rule['keys']['path']} (Parquet, in the run's folder)")
     if rule["fix"] and rule["status"] != "pass":
-        found.append(f"fix: {rule['fix']}")
-    return found
+        details.append(f"fix: {rule['fix']}")
+    return details
 
 
 def list_rule_errors(table: Document) -> list[tuple[str, str]]:

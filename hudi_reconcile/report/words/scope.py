@@ -31,8 +31,8 @@ def list_scope_lines(table: Document) -> list[str]:
 
     Results of earlier versions do not say.
     """
-    found = [_describe_change(one) for one in table.get("schema", ())]
-    return found + [_less_precise(one) for one in table.get("precision", ())]
+    lines = [_describe_change(change) for change in table.get("schema", ())]
+    return lines + [_less_precise(entry) for entry in table.get("precision", ())]
 
 
 def _lines(run: Document, table: Document) -> Iterator[str]:
@@ -40,7 +40,7 @@ def _lines(run: Document, table: Document) -> Iterator[str]:
         yield f"The table, from where it failed: {table['error']['message']}"
     if run["command"] not in ("sweep", "run"):
         yield _untold(run)
-    yield from (f"{one['what']} {one['name']}: {one['why']}" for one in table["unverified"])
+    yield from (f"{entry['what']} {entry['name']}: {entry['why']}" for entry in table["unverified"])
     coverage: Document = table.get("coverage") or {}
     if part := describe_coverage(coverage or None):
         yield f"The rest of the table: {part}."
@@ -59,30 +59,34 @@ def _lines(run: Document, table: Document) -> Iterator[str]:
 
 
 def _untold(run: Document) -> str:
-    told = {
+    sentences = {
         "pull": "Everything: a pull compares nothing. hudi-reconcile sweep does.",
         "check": "Everything: rules judge the lake's rows, and nothing was held against the source's.",
         "approve": "Everything: an approval compares nothing.",
         "apply": "All but the plan's keys and their segments: the rest is the sweep's that made the plan.",
         "undo": "All but the keys that were put back.",
     }
-    return told.get(run["command"], "Not every row: the result does not say that the whole table was compared.")
+    return sentences.get(run["command"], "Not every row: the result does not say that the whole table was compared.")
 
 
-def _describe_change(one: Document) -> str:
-    where = "at the source" if one["side"] == "source" else "in the lake"
-    old = one.get("lake_column")
-    what = f"may be {old} renamed" if one["what"] == "renamed" else one["what"]
-    types = ", ".join(f"{side} {one[f'{side}_type']}" for side in ("source", "lake") if one[f"{side}_type"])
-    since = f", first seen {one['since_utc']}" if one["since_utc"] else ""
-    return f"{one['column']} {what} {where} ({types}): {'compared' if one['compared'] else 'not compared'}{since}"
+def _describe_change(change: Document) -> str:
+    where = "at the source" if change["side"] == "source" else "in the lake"
+    old = change.get("lake_column")
+    what = f"may be {old} renamed" if change["what"] == "renamed" else change["what"]
+    types = ", ".join(f"{side} {change[f'{side}_type']}" for side in ("source", "lake") if change[f"{side}_type"])
+    since = f", first seen {change['since_utc']}" if change["since_utc"] else ""
+    return f"{change['column']} {what} {where} ({types}): {'compared' if change['compared'] else 'not compared'}{since}"
 
 
-def _less_precise(one: Document) -> str:
+def _less_precise(entry: Document) -> str:
     hidden = (
-        f"digits of {count_text(one['rows_hidden'], 'source row')} not compared" if one["rows_hidden"] else "hides none"
+        f"digits of {count_text(entry['rows_hidden'], 'source row')} not compared"
+        if entry["rows_hidden"]
+        else "hides none"
     )
-    return f"{one['column']} (source {one['source']}, lake {one['lake']}) compared to {one['compared']}: {hidden}"
+    return (
+        f"{entry['column']} (source {entry['source']}, lake {entry['lake']}) compared to {entry['compared']}: {hidden}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +114,19 @@ class LeftView:
 
 def view_rest(run: Document, table: Document, sample: Sequence[Document] = ()) -> LeftView | None:
     """What the run left of a table's plan; None where it applied nothing or left nothing."""
-    left = table.get("uncorrected")
-    if left is None or not left["rows"]:
+    uncorrected = table.get("uncorrected")
+    if uncorrected is None or not uncorrected["rows"]:
         return None
-    by_reason = sorted(left["by_reason"].items(), key=lambda one: (-one[1], one[0]))
-    told = ", ".join(f"{reason} {rows:,}" for reason, rows in by_reason)
-    why = f"; {left['why']}" if left["why"] else ""
-    by = " by this run" if _is_whole(left) else ""  # what an earlier apply of the plan wrote, it did not look
+    by_reason = sorted(uncorrected["by_reason"].items(), key=lambda pair: (-pair[1], pair[0]))
+    counts_text = ", ".join(f"{reason} {rows:,}" for reason, rows in by_reason)
+    why = f"; {uncorrected['why']}" if uncorrected["why"] else ""
+    by = " by this run" if _is_whole(uncorrected) else ""  # what an earlier apply of the plan wrote, it did not look
     return LeftView(
-        sentence=f"{count_text(left['rows'], 'planned row')} not corrected{by}: {told}{why}",
+        sentence=f"{count_text(uncorrected['rows'], 'planned row')} not corrected{by}: {counts_text}{why}",
         reasons=tuple((reason, REASONS[reason]) for reason, _ in by_reason if reason in REASONS),
         rows=tuple(
-            LeftRow(write_key(one["key"]), one["action"], one["reason"], ", ".join(map(spell_hidden, one["rules"])))
-            for one in sample
+            LeftRow(write_key(row["key"]), row["action"], row["reason"], ", ".join(map(spell_hidden, row["rules"])))
+            for row in sample
         ),
         command=_command(run, table),
     )
@@ -130,31 +134,33 @@ def view_rest(run: Document, table: Document, sample: Sequence[Document] = ()) -
 
 def explain_unlisted(run: Document, table: Document) -> list[str]:
     """Why not every row that differs is in the list of what was left, and how to see such rows; none where all are in it."""
-    left, again = table["uncorrected"], count_drift_after_apply(table)
-    found = []
-    if left["why"]:
-        found.append(
-            f"{left['why']}; every row of the plan: {_command(run, table)}" if _is_whole(left) else str(left["why"])
+    uncorrected, again = table["uncorrected"], count_drift_after_apply(table)
+    sentences = []
+    if uncorrected["why"]:
+        sentences.append(
+            f"{uncorrected['why']}; every row of the plan: {_command(run, table)}"
+            if _is_whole(uncorrected)
+            else str(uncorrected["why"])
         )
     if again:
-        found.append(
+        sentences.append(
             f"{count_text(again, 'row')} still differed when the touched segments were compared again; those that the plan does "
             f"not hold are listed by a new sweep: {write_command_prefix(run)} sweep -t {shlex.quote(table['name'])}"
         )
-    return found
+    return sentences
 
 
-def _is_whole(left: Document) -> bool:
-    return set(left["by_reason"]) <= WHOLE
+def _is_whole(uncorrected: Document) -> bool:
+    return set(uncorrected["by_reason"]) <= WHOLE
 
 
 def _command(run: Document, table: Document) -> str:
-    left = table["uncorrected"]
+    uncorrected = table["uncorrected"]
     which = f" -t {shlex.quote(table['name'])}" if len(run["tables"]) > 1 else ""
-    if _is_whole(left):
-        return f"{write_command_prefix(run)} findings {shlex.quote(left['plan_run'])}{which}"
+    if _is_whole(uncorrected):
+        return f"{write_command_prefix(run)} findings {shlex.quote(uncorrected['plan_run'])}{which}"
     return (
         f"{write_command_prefix(run)} findings {shlex.quote(run['run_id'])} --uncorrected{which}"
-        if left["path"]
+        if uncorrected["path"]
         else ""
     )

@@ -23,13 +23,13 @@ _MISFIT_AMONG_OTHERS = "The call does not fit {}. Nothing was done there."
 _STOPPED_AFTER_PULL = "Refused: a guard stopped {}. The pull was made; nothing was corrected."
 
 
-def count_text(number: int, one: str, many: str | None = None) -> str:
+def count_text(number: int, noun: str, many: str | None = None) -> str:
     """A number with its noun.
 
     >>> count_text(1, "row"), count_text(1200, "row"), count_text(2, "entry", "entries")
     ('1 row', '1,200 rows', '2 entries')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def list_text(names: Sequence[str], limit: int = 5) -> str:
@@ -74,7 +74,7 @@ def write_verdict(run: Document) -> str:
     names = list_text([table["name"] for table in concerned]) if concerned else "the tables"
     if run["command"] == "check":
         return _describe_checked(concerned, names)
-    rules = f" {told}" if (told := describe_rules(concerned)) else ""
+    rules = f" {rules_text}" if (rules_text := describe_rules(concerned)) else ""
     if outcome in _PLAIN_VERDICTS:
         plain = f"{_plain_verdict(outcome, run, concerned).format(names)}{_describe_carried(concerned)}"
         return f"{plain}{_describe_other_endings(run)}{rules}{_describe_hidden_rules(run)}"
@@ -91,16 +91,16 @@ def write_verdict(run: Document) -> str:
 
 def _describe_other_endings(run: Document) -> str:
     """Of tables that ended otherwise than the run: what was compared and differs, and what has no verdict either."""
-    return f"{_known_drift([one for one in run['tables'] if one['outcome'] != run['outcome']])}{_describe_stopped(run)}"
+    return f"{_known_drift([table for table in run['tables'] if table['outcome'] != run['outcome']])}{_describe_stopped(run)}"
 
 
 def _known_drift(tables: Sequence[Document]) -> str:
-    found = sum(sum(find_open_drift(table).values()) for table in tables)
-    return f" In what was compared, {_differ(found)}." if found else ""
+    drift_rows = sum(sum(find_open_drift(table).values()) for table in tables)
+    return f" In what was compared, {_differ(drift_rows)}." if drift_rows else ""
 
 
 def _describe_stopped(run: Document) -> str:
-    names = [one["name"] for one in run["tables"] if one["outcome"] in _STOPPED - {run["outcome"]}]
+    names = [table["name"] for table in run["tables"] if table["outcome"] in _STOPPED - {run["outcome"]}]
     return f" Stopped too, for other reasons: {list_text(names)}." if names else ""
 
 
@@ -108,7 +108,7 @@ def _describe_unverified(run: Document, tables: Sequence[Document], names: str) 
     stale = [table["name"] for table in tables if lacks_catalog(table)]
     if stale:
         others = [table for table in tables if not lacks_catalog(table)]
-        rest = f" {_describe_unverified(run, others, list_text([one['name'] for one in others]))}" if others else ""
+        rest = f" {_describe_unverified(run, others, list_text([table['name'] for table in others]))}" if others else ""
         return f"The lake is as this run left it, but the catalog may not show that: {list_text(stale)}.{rest}"
     if run["command"] == "pull":
         return f"Not pulled: {names}."
@@ -140,37 +140,37 @@ def _describe_compared(tables: Sequence[Document]) -> str:
     rest = [table for table in tables if table not in agree and table not in part]
     said = [f"Source and lake agree on {list_text([table['name'] for table in agree])}."] if agree else []
     if part:
-        names, left = (
+        names, drift_rows = (
             list_text([table["name"] for table in part]),
-            sum(sum(find_open_drift(one).values()) for one in part),
+            sum(sum(find_open_drift(table).values()) for table in part),
         )
-        said.append(f"{_describe_applied(part)} of {names} written and verified; {_differ(left)}.")
+        said.append(f"{_describe_applied(part)} of {names} written and verified; {_differ(drift_rows)}.")
     return " ".join([*said, *([_describe_drift(rest)] if rest else [])])
 
 
 def _is_corrected_in_part(table: Document) -> bool:
     """True where the run verified what it wrote, and left other findings."""
-    left = find_open_drift(table)
-    return bool(left) and table.get("findings_left") is not None and table["corrections"]["applied"] > 0
+    drift = find_open_drift(table)
+    return bool(drift) and table.get("findings_left") is not None and table["corrections"]["applied"] > 0
 
 
 def list_reasons(table: Document) -> list[tuple[str, str]]:
     """Why a table is not verified or was refused: each reason with its fix, the gravest first."""
-    found: list[tuple[str, str]] = []
+    reasons: list[tuple[str, str]] = []
     if table["error"] and not _is_guards_own(table):
-        found.append((table["error"]["message"], table["error"]["fix"]))
-    found += [(f"{one['what']} {one['name']}: {one['why']}", one["fix"]) for one in table["unverified"]]
+        reasons.append((table["error"]["message"], table["error"]["fix"]))
+    reasons += [(f"{entry['what']} {entry['name']}: {entry['why']}", entry["fix"]) for entry in table["unverified"]]
     if table["outcome"] not in _WENT_ON:  # else a person's word was given for them
-        found += [(guard_sentence(guard), guard.get("fix", "")) for guard in list_failed_guards(table)]
-    found += list_rule_errors(table)
-    return found
+        reasons += [(guard_sentence(guard), guard.get("fix", "")) for guard in list_failed_guards(table)]
+    reasons += list_rule_errors(table)
+    return reasons
 
 
 def _is_guards_own(table: Document) -> bool:
     """True where the error says nothing but which guards stopped an apply: each is told by itself, with its own fix."""
     names = tuple(f"guard {guard['name']}: " for guard in list_failed_guards(table))
     is_told = table["outcome"] not in _WENT_ON
-    return is_told and all(one.startswith(names) for one in table["error"]["message"].split("; "))
+    return is_told and all(sentence.startswith(names) for sentence in table["error"]["message"].split("; "))
 
 
 def describe_coverage(coverage: Document | None) -> str:
@@ -204,8 +204,8 @@ def describe_proven(coverage: Document | None) -> str:
 
 
 def _describe_carried(tables: Sequence[Document]) -> str:
-    told = [(table["name"], text) for table in tables if (text := describe_proven(table.get("coverage")))]
-    return "".join(f" {f'{name}: ' if len(tables) > 1 else ''}{text}." for name, text in told)
+    sentences = [(table["name"], text) for table in tables if (text := describe_proven(table.get("coverage")))]
+    return "".join(f" {f'{name}: ' if len(tables) > 1 else ''}{text}." for name, text in sentences)
 
 
 def guard_sentence(guard: Document) -> str:
@@ -278,9 +278,9 @@ def _rest(tables: Sequence[Document]) -> str:
 def _describe_hidden_rules(run: Document) -> str:
     """Of the tables with failed rules that a graver ending of others would hide."""
     failed = [table for table in run["tables"] if table["outcome"] == Outcome.DRIFT.value and table.get("rules")]
-    if run["outcome"] == Outcome.DRIFT.value or not failed or not (told := describe_rules(failed)):
+    if run["outcome"] == Outcome.DRIFT.value or not failed or not (rules_text := describe_rules(failed)):
         return ""
-    return f" {list_text([table['name'] for table in failed])}: {told}"
+    return f" {list_text([table['name'] for table in failed])}: {rules_text}"
 
 
 def has_gaps(table: Document) -> bool:
@@ -323,8 +323,8 @@ def count_drift_after_apply(table: Document) -> int:
 
 def _describe_applied(tables: Sequence[Document]) -> str:
     done = [table["corrections"] for table in tables]
-    planned = sum(one["upserts"] + one["deletes"] for one in done)
-    applied = sum(one["applied"] + one.get("applied_before", 0) for one in done)
+    planned = sum(corrections["upserts"] + corrections["deletes"] for corrections in done)
+    applied = sum(corrections["applied"] + corrections.get("applied_before", 0) for corrections in done)
     return f"{applied:,} of {count_text(planned, 'correction')}"
 
 
@@ -347,4 +347,4 @@ def choose_tone(outcome: str) -> str:
     >>> choose_tone("clean"), choose_tone("unreadable")
     ('good', 'bad')
     """
-    return TONES[Outcome(outcome)] if outcome in {one.value for one in Outcome} else "bad"
+    return TONES[Outcome(outcome)] if outcome in {member.value for member in Outcome} else "bad"

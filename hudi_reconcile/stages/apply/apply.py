@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import STOPS, ReconcileError
+from hudi_reconcile.core.lake.ownership import describe_writers, refuse_silent
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.plan.guards import Policy, guard_shrunken_source, list_failed_guards, tighten_guards
-from hudi_reconcile.core.plan.lake_ownership import describe_writers, refuse_silent
 from hudi_reconcile.core.plan.plan import SCHEMA, Approval, Plan
 from hudi_reconcile.core.plan.steps import Course, StepName, list_steps
 from hudi_reconcile.core.result import TableResult
@@ -32,13 +32,13 @@ from hudi_reconcile.stages.apply.commits import (
 )
 from hudi_reconcile.stages.apply.progress import CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import (
-    Made,
+    MadeRows,
     PlanCommits,
-    Remaining,
+    RestOfPlan,
     add_killed_applies,
     count_earlier,
     find_plan_commits,
-    find_remaining,
+    find_rest,
     find_rewritten_versions,
     look_at_made_rows,
     name_other_part,
@@ -46,7 +46,7 @@ from hudi_reconcile.stages.apply.recovery import (
 )
 from hudi_reconcile.stages.apply.result import Done, build_done_result, build_failed_result, build_refused_result
 from hudi_reconcile.stages.apply.uncorrected import Left, Listing, save_left
-from hudi_reconcile.stages.comparison import Sides, agree_scope, list_hidden_digits, measure_precision, note_settings
+from hudi_reconcile.stages.comparison import Sides, list_hidden_digits, measure_precision, note_settings, pair_tables
 from hudi_reconcile.stages.hoodiestreamer import find_streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.odd_keys import describe_unjudged_keys
@@ -64,7 +64,7 @@ from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, refuse_unreplaye
 from hudi_reconcile.stages.sweep.partial import find_partitions
 from hudi_reconcile.stages.sweep.settling import look_until_settled
 from hudi_reconcile.stages.sweep.stability import check_complete
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, pin_lake
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, LookTiming, pin_lake
 from hudi_reconcile.stages.watermark import choose_watermark
 
 EXPIRED = "expired_plan"
@@ -91,29 +91,29 @@ def apply(
         course.begin(StepName.REQUIRE)
         landed = find_plan_commits(edges.lake, plan.plan_id)
         refuse_undone(job, plan, landed)
-        left = find_remaining(plan, landed, approval.only)
+        rest = find_rest(plan, landed, approval.only)
         table = edges.source.describe()
-        refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if left.again else set()))
+        refuse_stale(job, plan, table, edges.clock.utc_micros(), approval.accept | ({EXPIRED} if rest.done else set()))
         lineage = edges.source.read_lineage()
         refuse_changed_standing(job, plan, lineage)
-        if left.again:
+        if rest.done:
             course.skip_to(StepName.VERIFY)
-            return _add_steps(course, _reverify(_work(job, plan, findings_path, left, edges), edges, listing, course))
+            return _add_steps(course, _reverify(_work(job, plan, findings_path, rest, edges), edges, listing, course))
         course.begin(StepName.GUARD)
-        if no := _refusals(job.policy, plan, approval, left.action, _shrunken(job.policy, plan, table, edges.source)):
+        if no := _refusals(job.policy, plan, approval, rest.action, _shrunken(job.policy, plan, table, edges.source)):
             return _add_steps(course, build_refused_result(job, plan, no, landed=bool(landed)))
         if approval.dead_writers:
             course.begin(StepName.ROLL_BACK)
         cleared = roll_back_dead_writers(job, edges.lake, approval.dead_writers)
-        work = replace(_work(job, plan, findings_path, left, edges), quarantine=quarantine, lineage=lineage)
+        work = replace(_work(job, plan, findings_path, rest, edges), quarantine=quarantine, lineage=lineage)
         work = replace(work, words=approval.accept)
-        refuse_changed_schema(job, plan, work.scope.agreement, approval.accept)
+        refuse_changed_schema(job, plan, work.pair.agreement, approval.accept)
         done = _carried_out(work, edges, listing, Tally(course, edges.whole_commit))
         return _add_steps(course, replace(done, notes=(*cleared, *done.notes)))
 
 
-def _add_steps(course: Course, found: TableResult) -> TableResult:
-    return replace(found, corrections=replace(found.corrections, steps=tuple(course.taken)))
+def _add_steps(course: Course, result: TableResult) -> TableResult:
+    return replace(result, corrections=replace(result.corrections, steps=tuple(course.taken)))
 
 
 def _refusals(
@@ -136,29 +136,29 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
     laps = Laps(edges.clock)
     try:
         done = _execute(work, edges, tally, laps)
-        found = build_done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
-        found = _add_list(work, done, found, listing)
+        result = build_done_result(job, plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes)
+        result = _add_list(work, done, result, listing)
     except (Exception, *STOPS) as error:
         if not tally.instants:
             if isinstance(error, ReconcileError) and tally.savepoint is not None:
                 error.message += f"; savepoint {tally.savepoint} stays until the next apply that makes one"
             raise
-        left = _add_steps(tally.course, build_failed_result(job, plan, tally, work.earlier))
+        failed_result = _add_steps(tally.course, build_failed_result(job, plan, tally, work.earlier))
         if isinstance(error, ReconcileError):
-            return replace(left, error=Failure(error.type, error.message, error.fix))
-        raise LandedError(left, error) from error
-    notes = (*note_settings(job.columns, work.scope), *found.notes, *describe_writers(writers))
-    cost = found.cost + Cost(phases_seconds=laps.seconds)
-    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
+            return replace(failed_result, error=Failure(error.type, error.message, error.fix))
+        raise LandedError(failed_result, error) from error
+    notes = (*note_settings(job.columns, work.pair), *result.notes, *describe_writers(writers))
+    cost = result.cost + Cost(phases_seconds=laps.seconds)
+    return replace(result, schema=work.pair.schema, columns=work.pair.types, notes=notes, cost=cost)
 
 
-def _add_list(work: ApplyWork, done: Done, found: TableResult, listing: Listing | None) -> TableResult:
+def _add_list(work: ApplyWork, done: Done, result: TableResult, listing: Listing | None) -> TableResult:
     if listing is None:
-        return found
-    counts = found.corrections
+        return result
+    counts = result.corrections
     rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
-    left = Left(work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
-    return replace(found, uncorrected=save_left(left, listing, rows))
+    remainder = Left(work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
+    return replace(result, uncorrected=save_left(remainder, listing, rows))
 
 
 def _reverify(work: ApplyWork, edges: Edges, listing: Listing | None, course: Course) -> TableResult:
@@ -169,13 +169,13 @@ def _reverify(work: ApplyWork, edges: Edges, listing: Listing | None, course: Co
     laps = Laps(edges.clock)
     done = _verify_commits(work, edges, CommitOutcome({}, work.earlier.instants), course)
     laps.end("verify")
-    found = build_done_result(
+    result = build_done_result(
         work.job, work.plan, done, work.earlier, planned=work.planned_rows, complete=work.finishes, again=True
     )
-    found = _add_list(work, done, found, listing)
-    cost = found.cost + Cost(phases_seconds=laps.seconds)
-    notes = (*note_settings(work.job.columns, work.scope), *found.notes)
-    return replace(found, schema=work.scope.schema, columns=work.scope.types, notes=notes, cost=cost)
+    result = _add_list(work, done, result, listing)
+    cost = result.cost + Cost(phases_seconds=laps.seconds)
+    notes = (*note_settings(work.job.columns, work.pair), *result.notes)
+    return replace(result, schema=work.pair.schema, columns=work.pair.types, notes=notes, cost=cost)
 
 
 def _shrunken(policy: Policy, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
@@ -185,35 +185,35 @@ def _shrunken(policy: Policy, plan: Plan, table: SourceTable, source: Source) ->
     return (guard_shrunken_source(planned, source.count_rows(table), policy),)
 
 
-def _work(job: TableJob, plan: Plan, findings_path: str, left: Remaining, edges: Edges) -> ApplyWork:
+def _work(job: TableJob, plan: Plan, findings_path: str, rest: RestOfPlan, edges: Edges) -> ApplyWork:
     table = edges.source.describe()
     lake_table = require_table(job, edges.lake.look())
     refuse_mismatch(job, table, lake_table)
     refuse_foreign(job, table, lake_table, edges.lake.read_origin, "apply")
     at = edges.lake.find_checkpoint()
     checkpoint = None if at is None else at.checkpoint
-    scope = agree_scope(job, table, lake_table, edges.source, past=Past.of(checkpoint))
-    followed = follow_for_correction(job, scope.table, lake_table, checkpoint)
+    pair = pair_tables(job, table, lake_table, edges.source, past=Past.of(checkpoint))
+    followed = follow_for_correction(job, pair.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
-    comparer = edges.make(scope.agreement, cut)
+    comparer = edges.make(pair.agreement, cut)
     files = [name.removeprefix("findings/") for name in plan.files]
     planned = comparer.select_corrections(comparer.load(findings_path, files), None)
     refuse_other_rows(plan, comparer.count(planned, "action"))
     # Drift of other partitions in the same segments is not this plan's to repair, nor to verify.
-    within = find_partitions(job, plan.partitions, scope)
-    sides = Sides(scope.table, scope.agreement, cut, edges.source, edges.lake, comparer, scope=within)
-    own = left.landed if plan.find_requirement(SCHEMA) in (None, write_schema(scope.agreement)) else None
-    rows = find_rewritten_versions(sides, comparer.select_corrections(planned, left.action), own or ())
-    other = _other_part(sides, planned, left, own)
+    within = find_partitions(job, plan.partitions, pair)
+    sides = Sides(pair.table, pair.agreement, cut, edges.source, edges.lake, comparer, scope=within)
+    own = rest.landed if plan.find_requirement(SCHEMA) in (None, write_schema(pair.agreement)) else None
+    rows = find_rewritten_versions(sides, comparer.select_corrections(planned, rest.action), own or ())
+    other = _other_part(sides, planned, rest, own)
     touched = sides.narrow_segments(rows)
-    done = comparer.select_corrections(planned, left.action_before)
-    earlier = count_earlier(sides, done, left.commits, left.rows_before, own)
+    done = comparer.select_corrections(planned, rest.action_before)
+    earlier = count_earlier(sides, done, rest.commits, rest.rows_before, own)
     return ApplyWork(
-        job, plan, left.action, sides, planned, rows, touched, scope, followed,
-        verify=sides.find_segments(planned if other.rows is None and left.action is not None else rows),
-        firsts=select_first_commits(left.landed, left.action),
+        job, plan, rest.action, sides, planned, rows, touched, pair, followed,
+        verify=sides.find_segments(planned if other.rows is None and rest.action is not None else rows),
+        firsts=select_first_commits(rest.landed, rest.action),
         earlier=add_killed_applies(earlier, other.made, other.firsts),
-        planned_rows=left.rows + (0 if other.made is None else other.made.rows),
+        planned_rows=rest.rows + (0 if other.made is None else other.made.rows),
         finishes=other.rows is None,
         not_asked=other.rows,
         own=own or (),
@@ -228,16 +228,16 @@ class _OtherPart:
     """
 
     rows: Frame | None
-    made: Made | None = None
+    made: MadeRows | None = None
     firsts: tuple[PlanCommits, ...] = ()
 
 
-def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCommits, ...] | None) -> _OtherPart:
-    if left.finishes:
+def _other_part(sides: Sides, planned: Frame, rest: RestOfPlan, own: tuple[PlanCommits, ...] | None) -> _OtherPart:
+    if rest.finishes:
         return _OtherPart(None)
-    action = name_other_part(left.action)
+    action = name_other_part(rest.action)
     rows = sides.comparer.select_corrections(planned, action)
-    firsts = select_first_commits(left.landed, action)
+    firsts = select_first_commits(rest.landed, action)
     made = look_at_made_rows(sides, rows, firsts, own) if firsts and own is not None else None
     if made is None:
         return _OtherPart(rows)
@@ -247,10 +247,10 @@ def _other_part(sides: Sides, planned: Frame, left: Remaining, own: tuple[PlanCo
 
 def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
     if not work.touched.ids:
-        return Done({}, (), None, unverified=work.scope.unverified)
-    found = _recheck_plan(work, tally.course)
+        return Done({}, (), None, unverified=work.pair.unverified)
+    recheck = _recheck_plan(work, tally.course)
     laps.end("recheck")
-    wrote = write_corrections(found, tally)
+    wrote = write_corrections(recheck, tally)
     laps.end("write")
     if wrote.lost and not tally.written:
         # Where the others' commit changed planned rows, the rest is tried once more, and none may be left; else whoever was
@@ -258,12 +258,12 @@ def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
         trial = tally.course.try_again(StepName.RECHECK)
         again = _recheck_plan(work, trial)
         laps.end("recheck")
-        if again.ready_rows < found.ready_rows:
+        if again.ready_rows < recheck.ready_rows:
             spare = (f"savepoint {wrote.savepoint} was made, and nothing written then",) if wrote.savepoint else ()
             tally.begin_again(spare, trial.taken)
-            found, wrote = again, write_corrections(again, tally)
+            recheck, wrote = again, write_corrections(again, tally)
             laps.end("write")
-    done = _verify_commits(found.work, edges, replace(wrote, notes=(*found.notes, *wrote.notes)), tally.course)
+    done = _verify_commits(recheck.work, edges, replace(wrote, notes=(*recheck.notes, *wrote.notes)), tally.course)
     laps.end("verify")
     return done
 
@@ -285,7 +285,7 @@ def _recheck_plan(work: ApplyWork, course: Course) -> Recheck:
         asked = rechecked
         rechecked, unproven = recheck_deletes(sides, rechecked, work.touched)
         counts = counts if rechecked is asked else comparer.count_statuses(rechecked)
-    if checkpoint is None and not work.scope.lake_table.owned:
+    if checkpoint is None and not work.pair.lake_table.owned:
         checkpoint = find_streamer_checkpoint(
             work.job.pull, choose_watermark(work.job, sides.table), sides.table, sides.lake
         )
@@ -297,22 +297,22 @@ def _recheck_plan(work: ApplyWork, course: Course) -> Recheck:
 def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:
     course.begin(StepName.VERIFY)
     course.end()
-    found = _verify(work, edges)
+    comparison = _verify(work, edges)
     source_rows = work.sides.source.count_rows(work.sides.table)
     # The recheck read what the verification's first look read again; a hash segment cannot be had without the table.
-    first = source_rows if isinstance(work.sides.cut, HashSegments) else found.source_rows
-    fetched = first + (3 * first if found.findings is not None else first)
-    sides, scope = work.sides, work.scope
-    precision = measure_precision(scope, sides.comparer, lambda: sides.source.read_rows(sides.table, sides.cut))
+    first = source_rows if isinstance(work.sides.cut, HashSegments) else comparison.source_rows
+    fetched = first + (3 * first if comparison.findings is not None else first)
+    sides, pair = work.sides, work.pair
+    precision = measure_precision(pair, sides.comparer, lambda: sides.source.read_rows(sides.table, sides.cut))
     fetched += source_rows if precision else 0
-    name, odd_rows = work.job.name, found.kinds.get("odd_key", 0)
+    name, odd_rows = work.job.name, comparison.kinds.get("odd_key", 0)
     odd = describe_unjudged_keys(name, odd_rows, " in the segments that were compared again")
-    unverified = (*scope.unverified, *list_hidden_digits(scope, precision), *check_complete(found, name), *odd)
-    lake_rows = sides.lake.count_rows(found.pin)
+    unverified = (*pair.unverified, *list_hidden_digits(pair, precision), *check_complete(comparison, name), *odd)
+    lake_rows = sides.lake.count_rows(comparison.pin)
     return Done(
         wrote.status,
         wrote.instants,
-        found,
+        comparison,
         source_rows,
         lake_rows,
         fetched,
@@ -328,9 +328,9 @@ def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course:
 
 def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
     mark = choose_watermark(work.job, work.sides.table)
-    foreign = not work.scope.lake_table.owned
+    foreign = not work.pair.lake_table.owned
     job = work.job
-    waiting = Waiting(
+    timing = LookTiming(
         edges.clock,
         job.sweep.settle_seconds,
         job.pull.overlap_micros,
@@ -338,7 +338,7 @@ def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
         foreign=foreign,
         limit_seconds=job.sweep.settle_limit_seconds,
     )
-    return look_until_settled(work.sides, waiting, work.verify).found
+    return look_until_settled(work.sides, timing, work.verify).found
 
 
 def recheck_deletes(sides: Sides, rechecked: Frame, touched: SegmentSet) -> tuple[Frame, tuple[str, ...]]:

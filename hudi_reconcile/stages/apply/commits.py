@@ -41,7 +41,7 @@ from hudi_reconcile.stages.apply.recovery import (
     find_rewritten_snapshots,
 )
 from hudi_reconcile.stages.apply.uncorrected import list_unwritten
-from hudi_reconcile.stages.comparison import Scope, Sides
+from hudi_reconcile.stages.comparison import Sides, TablePair
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.pull.schema import Followed
 from hudi_reconcile.stages.sweep.two_looks import pin_lake
@@ -66,7 +66,7 @@ class ApplyWork:
     planned: Frame
     rows: Frame
     touched: SegmentSet
-    scope: Scope
+    pair: TablePair
     followed: Followed
     verify: SegmentSet
     planned_rows: int
@@ -100,7 +100,7 @@ class Recheck:
 
 def select_first_commits(landed: Sequence[PlanCommits], action: str | None) -> tuple[PlanCommits, ...]:
     """The first of two commits that killed applies of the same part, or of the whole, made; newest first."""
-    return tuple(one for one in landed if not one.last and (action is None or one.part in ("all", action)))
+    return tuple(commit for commit in landed if not commit.last and (action is None or commit.part in ("all", action)))
 
 
 def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
@@ -119,23 +119,23 @@ def exclude_landed(work: ApplyWork, rechecked: Frame) -> Frame:
     return rechecked
 
 
-def write_corrections(found: Recheck, tally: Tally) -> CommitOutcome:
+def write_corrections(recheck: Recheck, tally: Tally) -> CommitOutcome:
     """Make the commits, each noted in the tally before the process may be stopped, and read back what the lake shows.
 
     Raises RefusedError where Hudi cannot carry a correction out and nothing was written yet.
     """
-    work, earlier = found.work, found.checkpoint
+    work, earlier = recheck.work, recheck.checkpoint
     if work.quarantine is not None:
         tally.course.begin(StepName.HOLD_BACK)
-    rechecked, held = _held_back(found)
-    counts = work.sides.comparer.count_statuses(rechecked) if held else found.counts
+    rechecked, rows_by_rule = _held_back(recheck)
+    counts = work.sides.comparer.count_statuses(rechecked) if rows_by_rule else recheck.counts
     tally.found = Counter(counts.rows)
-    broken = (f"held back: {rows} corrections break rule {rule}" for rule, rows in held.items())
-    tally.notes += [Note(Stake.ROWS, one) for one in broken]
+    broken = (f"held back: {rows} corrections break rule {rule}" for rule, rows in rows_by_rule.items())
+    tally.notes += [Note(Stake.ROWS, text) for text in broken]
     if tally.waiting_rows:
         _make_savepoint(work, tally)
-    read_seq = _next_seq(found, counts.newest_seq)
-    for status in [one for one in (READY, DOUBLED) if tally.found[one]]:
+    read_seq = _next_seq(recheck, counts.newest_seq)
+    for status in [status for status in (READY, DOUBLED) if tally.found[status]]:
         tally.course.begin(StepName.COMMIT if status == READY else StepName.REWRITE)
         try:
             with tally.whole_commit():
@@ -152,19 +152,19 @@ def write_corrections(found: Recheck, tally: Tally) -> CommitOutcome:
     return _end_commits(work, rechecked, tally)
 
 
-def _next_seq(found: Recheck, there: int | None) -> int:
+def _next_seq(recheck: Recheck, there: int | None) -> int:
     """A read sequence above those of pulls, and of the rows that are replaced: whoever wrote them, Hudi keeps the greater.
 
     `there` is the greatest of the latter.
 
     Raises RefusedError where such a row has the greatest that there is.
     """
-    known = 0 if found.checkpoint is None else found.checkpoint.read_seq
-    there = there if found.work.scope.lake_table.owned else None
-    seq = max(found.clock_micros, known + 1, (there or 0) + 1)
+    known = 0 if recheck.checkpoint is None else recheck.checkpoint.read_seq
+    there = there if recheck.work.pair.lake_table.owned else None
+    seq = max(recheck.clock_micros, known + 1, (there or 0) + 1)
     if seq >= _GREATEST_SEQ:
         raise RefusedError(
-            f"table {found.work.job.name}: another writer gave rows of the plan the {READ_SEQ} {there}: no write of ours can "
+            f"table {recheck.work.job.name}: another writer gave rows of the plan the {READ_SEQ} {there}: no write of ours can "
             "replace them",
             fix="let the tool that wrote these rows delete them, then sweep again",
         )
@@ -191,8 +191,10 @@ def _end_commits(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutco
     if tally.savepoint and tally.written:
         work.sides.lake.drop_savepoints(keep=tally.savepoint)
     raced = tally.waiting_rows if tally.lost else 0
-    left = list_unwritten(comparer, shown, unwritten, is_lost=bool(tally.lost))
-    return CommitOutcome(status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, left)
+    unwritten_keys = list_unwritten(comparer, shown, unwritten, is_lost=bool(tally.lost))
+    return CommitOutcome(
+        status, tuple(tally.instants), tuple(tally.notes), tally.savepoint, raced, tally.lost, unwritten_keys
+    )
 
 
 def _held_back(rechecked: Recheck) -> tuple[Frame, Mapping[str, int]]:
@@ -200,18 +202,18 @@ def _held_back(rechecked: Recheck) -> tuple[Frame, Mapping[str, int]]:
     work, rows = rechecked.work, rechecked.rows
     if work.quarantine is None:
         return rows, {}
-    sides, found = work.sides, Counter[str]()
+    sides, rows_by_rule = work.sides, Counter[str]()
     for status in (READY, DOUBLED):
         upserts = sides.comparer.build_corrective(rows, status).upserts
         images = sides.lake.build_batch(
             upserts, sides.table.columns, work.job.lake.partition_by, 0, work.followed.shape
         ).rows
         key = tuple(column.lake_name for column in sides.table.key_columns)
-        held = work.quarantine.hold_rows(images, key)
-        if held.by_rule:
-            rows = sides.comparer.hold(rows, held.keys)
-            found.update(held.by_rule)
-    return rows, found
+        quarantined_rows = work.quarantine.hold_rows(images, key)
+        if quarantined_rows.by_rule:
+            rows = sides.comparer.hold(rows, quarantined_rows.keys)
+            rows_by_rule.update(quarantined_rows.by_rule)
+    return rows, rows_by_rule
 
 
 def _make_savepoint(work: ApplyWork, tally: Tally) -> None:
@@ -251,19 +253,22 @@ def _accept_into_checkpoint(work: ApplyWork, rechecked: Frame, carried: Checkpoi
         deletes = work.sides.comparer.count(work.sides.comparer.select_corrections(rechecked, "delete"), "status")
         words = words if work.action != "upsert" and set(deletes) <= done else frozenset()
     taken = accept_lineage(work.lineage, words)
-    carried = replace(carried, where=taken.where or carried.where, timeline=taken.timeline or carried.timeline)
+    if taken.where is not None:
+        filled = carried.filled_where or carried.where  # rows that only the new filter takes in may be left
+        carried = replace(carried, where=taken.where, filled_where=None if whole or filled == taken.where else filled)
+    carried = replace(carried, timeline=taken.timeline or carried.timeline)
     return replace(carried, position=taken.position or carried.position)
 
 
 def _commit(work: ApplyWork, rechecked: Frame, carried: Checkpoint, status: str, tally: Tally) -> Instant:
     sides, job = work.sides, work.job
-    found = sides.comparer.build_corrective(rechecked, status, rows=tally.found[status])
+    corrections = sides.comparer.build_corrective(rechecked, status, rows=tally.found[status])
     shape = work.followed.shape
     columns = sides.table.columns
-    upserts = sides.lake.build_batch(found.upserts, columns, job.lake.partition_by, carried.read_seq, shape).rows
+    upserts = sides.lake.build_batch(corrections.upserts, columns, job.lake.partition_by, carried.read_seq, shape).rows
     last = status == DOUBLED or not tally.found[DOUBLED]
     stands = _accept_into_checkpoint(work, rechecked, carried, tally) if last else carried
-    batch = replace(found, upserts=upserts)
+    batch = replace(corrections, upserts=upserts)
     write = sides.lake.replace if status == DOUBLED else sides.lake.correct
     return write(
         batch,

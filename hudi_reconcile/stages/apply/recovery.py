@@ -65,10 +65,13 @@ def find_undoable(lake: Lake, run_id: str, completed: Collection[str]) -> tuple[
 
 def find_merging(lake: Lake, landed: Sequence[PlanCommits]) -> tuple[Instant, ...]:
     """The commits of the same plans that made doubled keys one, newest first: no undo takes them back."""
-    ours, undoable = {one.instant.requested for one in landed}, {at.requested for _, at in lake.find_labels(UNDOABLE)}
-    found = lake.find_labels(PLAN_LABEL)
-    plans = {_plan(text) for text, at in found if at.requested in ours}
-    return tuple(at for text, at in found if _plan(text) in plans and at.requested not in undoable)
+    ours, undoable = (
+        {commit.instant.requested for commit in landed},
+        {at.requested for _, at in lake.find_labels(UNDOABLE)},
+    )
+    labels = lake.find_labels(PLAN_LABEL)
+    plans = {_plan(text) for text, at in labels if at.requested in ours}
+    return tuple(at for text, at in labels if _plan(text) in plans and at.requested not in undoable)
 
 
 def has_commit_of(lake: Lake, run_id: str) -> bool:
@@ -78,30 +81,31 @@ def has_commit_of(lake: Lake, run_id: str) -> bool:
 
 def find_done_parts(landed: Sequence[PlanCommits]) -> frozenset[str]:
     """The parts of the plan that are done: `all`, `upsert`, `delete`."""
-    return frozenset(one.part for one in landed if one.last)
+    return frozenset(commit.part for commit in landed if commit.last)
 
 
 def refuse_undone(job: TableJob, plan: Plan, landed: Sequence[PlanCommits]) -> None:
     """Raises RefusedError where any of the plan's commits was taken back: the lake is no longer what the plan compared."""
-    for one in landed:
-        if one.undone is not None:
+    for commit in landed:
+        if commit.undone is not None:
             raise RefusedError(
-                f"table {job.name}: the plan of run {plan.run_id} was applied (commit {one.instant.completed}) and was undone "
-                f"(commit {one.undone.completed})",
+                f"table {job.name}: the plan of run {plan.run_id} was applied (commit {commit.instant.completed}) and was undone "
+                f"(commit {commit.undone.completed})",
                 fix=f"sweep again: hudi-reconcile sweep -t {job.name}",
             )
 
 
-def _read_commits(lake: Lake, found: Sequence[tuple[str, Instant]]) -> tuple[PlanCommits, ...]:
-    if not found:
+def _read_commits(lake: Lake, labels: Sequence[tuple[str, Instant]]) -> tuple[PlanCommits, ...]:
+    if not labels:
         return ()
     wrote, counts, stood, kept = (
         {at.requested: text for text, at in lake.find_labels(key)} for key in (UNDOABLE, COUNTS, STOOD, SAVEPOINT)
     )
     replaced = {_plan(text): stood[at.requested] for text, at in lake.find_labels(PLAN_LABEL) if at.requested in stood}
-    undid, undid_run = (dict(lake.find_labels(key)) for key in (UNDID, UNDO_LABEL))
+    undid, exact = dict(lake.find_labels(UNDID)), {at.requested for _, at in lake.find_labels(UNDID)}
+    undid_run = {run: at for run, at in lake.find_labels(UNDO_LABEL) if at.requested not in exact}
     landed = []
-    for text, at in found:
+    for text, at in labels:
         part, run = text.partition(":")[2], wrote.get(at.requested)
         # Commits of an earlier version's undo name the run alone.
         undone = undid.get(at.requested) or (None if run is None else undid_run.get(run))
@@ -161,70 +165,72 @@ def count_earlier(
     `own` are all commits of the plan; None where columns or types are no longer those of the plan, so that no older snapshot
     can be held against it.
     """
-    if not any(one.last for one in landed):
+    if not any(commit.last for commit in landed):
         return NONE
-    ends = [one.counts for one in landed if one.last]
+    ends = [commit.counts for commit in landed if commit.last]
     made = None if own is None else look_at_made_rows(sides, rows, landed, own)
-    left: Counter[str] = Counter()
+    unwritten_rows: Counter[str] = Counter()
     written = 0
     for counts in ends:
-        left.update({status: found for status, found in (counts or {}).items() if status != WRITTEN})
+        unwritten_rows.update({status: count for status, count in (counts or {}).items() if status != WRITTEN})
         written += (counts or {}).get(WRITTEN, 0)
     notes = [_wrote(landed)]
     if None in ends:  # an earlier version's commits do not tell
         written = min(0 if made is None else made.rows, planned)
-        left.update({"superseded": planned - written})
+        unwritten_rows.update({"superseded": planned - written})
         notes += [_UNTOLD] if planned > written else []
     elif made is not None and made.rows < written:
-        left.update({"failed": written - made.rows})
+        unwritten_rows.update({"failed": written - made.rows})
         written = made.rows
-    keys = _name_left(sides.comparer, made, left) if made is not None and written == made.rows else None
-    return Earlier(written, +left, tuple(one.instant for one in reversed(landed)), tuple(notes), keys)
+    keys = _name_left(sides.comparer, made, unwritten_rows) if made is not None and written == made.rows else None
+    return Earlier(written, +unwritten_rows, tuple(commit.instant for commit in reversed(landed)), tuple(notes), keys)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeRows:
     """How many rows the commits made right, and the others by how they stood just after the oldest commit."""
 
     rows: int
     left: Frame
 
 
-def add_killed_applies(earlier: Earlier, made: Made | None, firsts: Sequence[PlanCommits]) -> Earlier:
+def add_killed_applies(earlier: Earlier, made: MadeRows | None, firsts: Sequence[PlanCommits]) -> Earlier:
     """Together with what killed applies wrote of the part that is not asked for now."""
     if made is None or not made.rows:
         return earlier
     return replace(earlier, applied=earlier.applied + made.rows, notes=(*earlier.notes, _wrote(firsts)))
 
 
-def _name_left(comparer: Comparer, made: Made, left: Mapping[str, int]) -> Frame | None:
-    if not any(left.values()):
+def _name_left(comparer: Comparer, made: MadeRows, unwritten_rows: Mapping[str, int]) -> Frame | None:
+    if not any(unwritten_rows.values()):
         return None
-    return comparer.name_reasons(made.left, "reason", infer_reasons(left, comparer.count(made.left, "reason")))
+    return comparer.name_reasons(
+        made.left, "reason", infer_reasons(unwritten_rows, comparer.count(made.left, "reason"))
+    )
 
 
 def look_at_made_rows(
     sides: Sides, rows: Frame, landed: Sequence[PlanCommits], own: Sequence[PlanCommits]
-) -> Made | None:
+) -> MadeRows | None:
     """What the commits made, each looked at just after it; None where a snapshot may be cleaned.
 
     `own` are all commits of the plan, which may have carried rows into new files.
     """
     comparer, touched = sides.comparer, sides.narrow_segments(rows)
-    found = 0
-    for one in landed:
+    made_rows = 0
+    for commit in landed:
         try:
-            before, at = (sides.lake.read_rows(pin) for pin in sides.lake.pin_around(one.instant))
+            before, at = (sides.lake.read_rows(pin) for pin in sides.lake.pin_around(commit.instant))
         except RefusedError:
             return None
         look = Look(sides.source.read_rows(sides.table, sides.cut, touched), at)
-        then = find_rewritten_versions(sides, rows, list_earlier_commits(one, own))
+        then = find_rewritten_versions(sides, rows, list_earlier_commits(commit, own))
         marked = comparer.mark_landed(comparer.recheck(then, look, touched), (before, at), touched)
-        found += comparer.count(marked, "status").get(LANDED, 0)
+        made_rows += comparer.count(marked, "status").get(LANDED, 0)
         rows = comparer.list_uncorrected(
             rows, [comparer.name_reasons(marked, "status", dict.fromkeys((READY, DOUBLED), UNKNOWN))]
         )
-    return Made(found, rows)
+    return MadeRows(made_rows, rows)
 
 
 _UNTOLD = (
@@ -234,13 +240,16 @@ _UNTOLD = (
 
 
 def _wrote(landed: Sequence[PlanCommits]) -> str:
-    said = [f"{one.instant.completed}{f' of run {one.run_id}' if one.run_id else ''}" for one in reversed(landed)]
+    said = [
+        f"{commit.instant.completed}{f' of run {commit.run_id}' if commit.run_id else ''}"
+        for commit in reversed(landed)
+    ]
     return f"this plan was written before: commit {', '.join(said)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Remaining:
-    """The part that is to be done (None: both); `again`: it is done already, so that nothing is written.
+class RestOfPlan:
+    """The part that is to be done (None: both); `done`: it was done before, so that nothing is written.
 
     `landed` are all of the plan's commits. `commits` are those that may have written rows of the parts that were done before
     and count for the result; these have `rows_before` planned rows, of `action_before` alone where it is not None. `rows`
@@ -248,7 +257,7 @@ class Remaining:
     """
 
     action: str | None
-    again: bool
+    done: bool
     landed: tuple[PlanCommits, ...]
     commits: tuple[PlanCommits, ...]
     rows_before: int
@@ -257,15 +266,15 @@ class Remaining:
     finishes: bool
 
 
-def find_remaining(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> Remaining:
+def find_rest(plan: Plan, landed: tuple[PlanCommits, ...], only: str | None) -> RestOfPlan:
     """What is left of the plan, or of the part that `--only` names."""
     done = find_done_parts(landed)
     action, again = _choose_part(plan, done, only)
     before = done & {action} if again and action else done
     parts = before if again else before | {action or "all"}
-    commits = tuple(one for one in landed if _wrote_part(before, one))
+    commits = tuple(commit for commit in landed if _wrote_part(before, commit))
     alone = next(iter(before)) if len(before) == 1 and "all" not in before else None
-    return Remaining(
+    return RestOfPlan(
         action, again, landed, commits, _rows(plan, before), alone, _rows(plan, parts), _is_whole(plan, parts)
     )
 
@@ -275,14 +284,14 @@ def name_other_part(action: str | None) -> str:
     return "delete" if action == "upsert" else "upsert"
 
 
-def _wrote_part(parts: Collection[str], one: PlanCommits) -> bool:
+def _wrote_part(parts: Collection[str], commit: PlanCommits) -> bool:
     """True for the commits that ended these parts, and for those of killed applies that may have begun them.
 
     An apply that was killed between two commits may have been asked for more, or for less, than the one that ended the part.
     """
-    if one.last or not parts:
-        return one.part in parts
-    return one.part in parts or one.part == "all" or "all" in parts
+    if commit.last or not parts:
+        return commit.part in parts
+    return commit.part in parts or commit.part == "all" or "all" in parts
 
 
 def _choose_part(plan: Plan, done: Collection[str], only: str | None) -> tuple[str | None, bool]:
@@ -311,13 +320,13 @@ def find_rewritten_versions(sides: Sides, rows: Frame, own: Sequence[PlanCommits
 
     Where the snapshots around such a commit may be cleaned, its rows keep their versions, and look like another writer's.
     """
-    for one in reversed(own):
-        if one.part not in ("upsert", "delete") or not _rewrites(one):
+    for commit in reversed(own):
+        if commit.part not in ("upsert", "delete") or not _rewrites(commit):
             continue
-        found = _read_around(sides, one)
-        if found is not None:
-            action = "delete" if one.part == "upsert" else "upsert"
-            rows = sides.comparer.carry_versions(rows, action, *found)
+        snapshots = _read_around(sides, commit)
+        if snapshots is not None:
+            action = "delete" if commit.part == "upsert" else "upsert"
+            rows = sides.comparer.carry_versions(rows, action, *snapshots)
     return rows
 
 
@@ -325,22 +334,24 @@ def find_rewritten_snapshots(
     sides: Sides, first: PlanCommits, own: Sequence[PlanCommits]
 ) -> tuple[tuple[Frame, Frame], ...]:
     """The lake around those of a plan's own commits that wrote partitions anew after this one, oldest first."""
-    later = [one for one in reversed(own) if _rewrites(one) and one.instant.completed > first.instant.completed]
-    return tuple(found for one in later if (found := _read_around(sides, one)) is not None)
+    later = [
+        commit for commit in reversed(own) if _rewrites(commit) and commit.instant.completed > first.instant.completed
+    ]
+    return tuple(snapshots for commit in later if (snapshots := _read_around(sides, commit)) is not None)
 
 
-def list_earlier_commits(one: PlanCommits, own: Sequence[PlanCommits]) -> tuple[PlanCommits, ...]:
+def list_earlier_commits(commit: PlanCommits, own: Sequence[PlanCommits]) -> tuple[PlanCommits, ...]:
     """Those of a plan's own commits that came before this one."""
-    return tuple(other for other in own if other.instant.completed < one.instant.completed)
+    return tuple(other for other in own if other.instant.completed < commit.instant.completed)
 
 
-def _rewrites(one: PlanCommits) -> bool:
-    return one.run_id is None  # only such a commit cannot be taken back
+def _rewrites(commit: PlanCommits) -> bool:
+    return commit.run_id is None  # only such a commit cannot be taken back
 
 
-def _read_around(sides: Sides, one: PlanCommits) -> tuple[Frame, Frame] | None:
+def _read_around(sides: Sides, commit: PlanCommits) -> tuple[Frame, Frame] | None:
     try:
-        was, at = sides.lake.pin_around(one.instant)
+        was, at = sides.lake.pin_around(commit.instant)
     except RefusedError:
         return None
     return sides.lake.read_rows(was), sides.lake.read_rows(at)

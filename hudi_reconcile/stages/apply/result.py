@@ -74,12 +74,12 @@ def build_done_result(
     """
     status = Counter(done.status) + Counter(earlier.left)
     applied = status.pop("applied", 0)
-    left = _count_left(done.verified)
+    drift = _count_left(done.verified)
     everything = complete and applied + earlier.applied == planned and not status.total()
     verified = done.verified
     moving = verified is not None and (verified.kinds.get("moving", 0) > 0 or not verified.steady)
-    fine = everything and not left and not moving
-    why = () if fine else _why(done, status, left, complete=complete)
+    fine = everything and not drift and not moving
+    why = () if fine else _why(done, status, drift, complete=complete)
     return TableResult(
         name=job.name,
         outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
@@ -88,8 +88,8 @@ def build_done_result(
         source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
         lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
         checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
-        findings=left,
-        findings_left=None if verified is None or moving or done.unverified else left,
+        findings=drift,
+        findings_left=None if verified is None or moving or done.unverified else drift,
         not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
         guards=plan.guards,
         corrections=_corrections(plan, {**status, "applied": applied}, done, earlier),
@@ -158,7 +158,7 @@ def _count_left(verified: Confirmed | None) -> Mapping[str, int]:
     return {kind: verified.kinds[kind] for kind in DRIFT_KINDS if verified.kinds.get(kind)}
 
 
-def _why(done: Done, status: Mapping[str, int], left: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
+def _why(done: Done, status: Mapping[str, int], drift: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
     notes = []
     if not complete:
         notes.append(_ONLY)
@@ -175,7 +175,7 @@ def _why(done: Done, status: Mapping[str, int], left: Mapping[str, int], *, comp
         notes.append("failed: the lake does not show these rows as they should be; sweep again")
     if status.get("held"):
         notes.append("held: these rows break rules; correct them at the source and sweep again, or waive the rule")
-    if left:
+    if drift:
         notes.append("the touched segments still hold drift: sweep again")
     return (*notes, *_unsteady(done.verified))
 

@@ -40,35 +40,37 @@ def list_unwritten(comparer: Comparer, rows: Frame, unwritten: str, *, is_lost: 
     return comparer.name_reasons(rows, "status", {READY: reason, DOUBLED: reason})
 
 
-def save_left(left: Left, listing: Listing, rows: int) -> Uncorrected:
+def save_left(remainder: Left, listing: Listing, rows: int) -> Uncorrected:
     """Write the list; `rows` are those that the result says to be uncorrected. Nothing is written where there are none.
 
     Rows that an earlier apply left are not listed where the lake can no longer tell which they are.
     """
     if not rows:
         return Uncorrected()
-    earlier, comparer = left.earlier, left.comparer
-    ends = [one for one in (left.ended, earlier.left_rows) if one is not None]
-    if left.not_asked is not None:
-        ends.append(comparer.name_reasons(left.not_asked, "action", dict.fromkeys(("upsert", "delete"), NOT_ASKED)))
+    earlier, comparer = remainder.earlier, remainder.comparer
+    ends = [keys for keys in (remainder.ended, earlier.left_rows) if keys is not None]
+    if remainder.not_asked is not None:
+        ends.append(
+            comparer.name_reasons(remainder.not_asked, "action", dict.fromkeys(("upsert", "delete"), NOT_ASKED))
+        )
     by_reason, by_kind = Counter[str](), Counter[str]()
     listed = 0
     if ends:
-        found = comparer.list_uncorrected(left.planned, ends)
-        by_reason.update(comparer.count(found, "reason"))
+        frame = comparer.list_uncorrected(remainder.planned, ends)
+        by_reason.update(comparer.count(frame, "reason"))
         listed = by_reason.total()
         if listed:
-            by_kind.update(comparer.count(found, "kind"))
-            comparer.save(found, listing.folder, listed)
+            by_kind.update(comparer.count(frame, "kind"))
+            comparer.save(frame, listing.folder, listed)
     if earlier.left and earlier.left_rows is None:
         by_reason.update(earlier.left)
     by_reason.update({UNKNOWN: max(0, rows - by_reason.total())})
-    why = "" if listed == rows else f"{listed} of {rows} rows are listed: {_why(left)}"
+    why = "" if listed == rows else f"{listed} of {rows} rows are listed: {_why(remainder)}"
     path = listing.path if listed else None
-    return Uncorrected(rows, dict(+by_reason), listed, path, why, left.plan_run, dict(by_kind))
+    return Uncorrected(rows, dict(+by_reason), listed, path, why, remainder.plan_run, dict(by_kind))
 
 
-def _why(left: Left) -> str:
-    if left.earlier.left and left.earlier.left_rows is None:
+def _why(remainder: Left) -> str:
+    if remainder.earlier.left and remainder.earlier.left_rows is None:
         return "the lake no longer shows which rows an earlier apply of the plan left; see the list of that run"
     return "the counts and the list do not agree; sweep again"

@@ -25,7 +25,12 @@ from hudi_reconcile.core.pull.cursor import (
     is_empty,
     list_odd_shapes,
 )
-from hudi_reconcile.core.pull.source_lineage import advance_lineage, judge_lineage, note_accepted_lineage
+from hudi_reconcile.core.pull.source_lineage import (
+    advance_lineage,
+    find_filled_filter,
+    judge_lineage,
+    note_accepted_lineage,
+)
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Pulled, SideState
 from hudi_reconcile.core.tables.key_encoding import needs_spelling
@@ -37,7 +42,7 @@ from hudi_reconcile.stages.job import LandedError, TableJob
 from hudi_reconcile.stages.odd_keys import describe_unwritten_keys
 from hudi_reconcile.stages.preconditions import find_late_writers, refuse_unsafe_writers, roll_back_dead_writers
 from hudi_reconcile.stages.pull.replace import check_replacement, is_overwrite, refuse_torn
-from hudi_reconcile.stages.pull.start import Start, carry, choose_start, refuse_changed
+from hudi_reconcile.stages.pull.start import Start, carry, choose_start, find_mark_to_raise, refuse_changed
 from hudi_reconcile.stages.stage_log import Laps, say_page
 
 NO_APPROVAL = Approval()
@@ -93,10 +98,14 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
             for page in _pages(job, start, source, _ends(job, start, edges.clock)):
                 staged = source.stage_rows(start.table, cut, page.window, start.bound)
                 _refuse_unfit(job, start, done, staged, source)
-                if staged.rows or done.existing is None or (start.schema and not done.pages):
+                is_last = page.rest is None
+                says = (start.schema and not done.pages) or (is_last and _fills(start, done))
+                if staged.rows or done.existing is None or says:
                     with edges.whole_commit():
                         laps = Laps(edges.clock, job.name, "write")
-                        done = _add_page(done, page, staged, *_write(job, start, done, staged, lake), lake=lake)
+                        done = _add_page(
+                            done, page, staged, *_write(job, start, done, staged, lake, is_last=is_last), lake=lake
+                        )
                         laps.end("write")
                         done = replace(done, write_seconds=done.write_seconds + laps.seconds["write"])
                 done = replace(done, is_short=page.rest is not None)
@@ -105,6 +114,13 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
             if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
                 raise
             raise LandedError(_result(job, start, done), error) from error
+
+
+def _fills(start: Start, done: _Done) -> bool:
+    """True where a whole read is yet to say that all rows of the present filter are there: an empty last page says it too."""
+    kept = None if done.after is None else done.after.checkpoint
+    read = None if kept is None else kept.filled_where or kept.where
+    return start.whole and None not in (read, start.lineage.where) and read != start.lineage.where
 
 
 @contextmanager
@@ -128,12 +144,14 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
 
     def land(rows: Frame, checkpoint: Checkpoint, labels: dict[str, str]) -> Instant:
         nonlocal gone
-        found = lake.compare_overwrite(rows, table)
-        held = None if start.before is None else start.before.checkpoint
+        replacement = lake.compare_overwrite(rows, table)
+        last_checkpoint = None if start.before is None else start.before.checkpoint
         # Asked again: a server that was replaced while rows were read may lack some.
-        of_lineage = judge_lineage(held, source.read_lineage(), deletes=found.gone_rows, regressed=0, verb="pull")
-        check_replacement(job, found, staged.rows, approval, of_lineage)
-        gone = found.gone_rows
+        of_lineage = judge_lineage(
+            last_checkpoint, source.read_lineage(), deletes=replacement.gone_rows, regressed=0, verb="pull"
+        )
+        check_replacement(job, replacement, staged.rows, approval, of_lineage)
+        gone = replacement.gone_rows
         refuse_unsafe_writers(job, lake)
         return lake.overwrite(rows, table, checkpoint, labels)
 
@@ -218,7 +236,7 @@ def _add_page(done: _Done, page: PageRange, staged: Staged, after: CheckpointAt,
 def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, source: Source) -> None:
     """Rows that were read and may not be written: of odd watermarks, or of a source that is no longer what it was."""
     if staged.rows:
-        refuse_changed(job, start, source.describe())
+        refuse_changed(job, start, source.describe(), source.read_lineage())
     reached = start.watermark.find_reached_mark(None if done.after is None else done.after.checkpoint)
     odd = list_odd_shapes(staged.shapes, reached)
     if odd:
@@ -230,31 +248,23 @@ def _refuse_unfit(job: TableJob, start: Start, done: _Done, staged: Staged, sour
 
 
 def _write(
-    job: TableJob, start: Start, done: _Done, staged: Staged, lake: Lake, *, land: Land | None = None
+    job: TableJob,
+    start: Start,
+    done: _Done,
+    staged: Staged,
+    lake: Lake,
+    *,
+    land: Land | None = None,
+    is_last: bool = True,
 ) -> tuple[CheckpointAt, Batch]:
-    earlier = None if done.after is None else done.after.checkpoint
-    reached = choose_next_checkpoint(start.watermark.find_reached_mark(earlier), staged.greatest)
-    read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
-    lineage = advance_lineage(earlier, start.lineage, anew=done.existing is None or land is not None)
-    blank = Checkpoint(
-        job.pull.strategy,
-        start.watermark.names,
-        None,
-        None,
-        read_seq,
-        start.table.identity,
-        columns=tuple(sorted(column.lake_name for column in start.table.columns)),
-        dropped=tuple(sorted(column.name for column in start.shape.dropped)),
-        where=lineage.where,
-        timeline=lineage.timeline,
-        position=lineage.position,
-        as_of_micros=start.moment.reckon_as_of(None if earlier is None else earlier.as_of_micros),
+    checkpoint = _build_checkpoint(
+        job, start, done, staged, anew=done.existing is None or land is not None, is_last=is_last
     )
-    checkpoint = start.watermark.set_mark(blank, reached)
     # A replacement of another tool's table would take the odd rows that this holds back out of it.
     new = _new_table(job, start.table)
     into = (done.existing or new) if land is None or (done.existing and done.existing.owned) else None
     shape = replace(start.shape, into=into)
+    read_seq = checkpoint.read_seq
     batch = lake.build_batch(staged.frame, start.table.columns, job.lake.partition_by, read_seq, shape)
     labels = job.labels("pull")
     if done.existing is None:
@@ -265,6 +275,33 @@ def _write(
         refuse_unsafe_writers(job, lake)
         instant = lake.upsert(batch.rows, done.existing, checkpoint, labels)
     return CheckpointAt(checkpoint, instant), batch
+
+
+def _build_checkpoint(
+    job: TableJob, start: Start, done: _Done, staged: Staged, *, anew: bool, is_last: bool
+) -> Checkpoint:
+    """The checkpoint that a page's commit carries. `anew`: it makes all of the lake's rows; `is_last`: no page is left."""
+    earlier = None if done.after is None else done.after.checkpoint
+    reached = choose_next_checkpoint(find_mark_to_raise(start, earlier), staged.greatest)
+    read_seq = max(start.moment.clock_micros, 0 if earlier is None else earlier.read_seq + 1)
+    lineage = advance_lineage(earlier, start.lineage, anew=anew)
+    blank = Checkpoint(
+        job.pull.strategy,
+        start.watermark.names,
+        None,
+        None,
+        read_seq,
+        start.table.identity,
+        columns=tuple(sorted(column.lake_name for column in start.table.columns)),
+        dropped=tuple(sorted(column.name for column in start.shape.dropped)),
+        where=lineage.where,
+        filled_where=find_filled_filter(earlier, lineage, start.lineage, whole=start.whole and is_last),
+        timeline=lineage.timeline,
+        read_timeline=None if start.lineage.timeline == lineage.timeline else start.lineage.timeline,
+        position=lineage.position,
+        as_of_micros=start.moment.reckon_as_of(None if earlier is None else earlier.as_of_micros),
+    )
+    return start.watermark.set_mark(blank, reached)
 
 
 def _new_table(job: TableJob, table: SourceTable) -> NewTable:

@@ -29,29 +29,29 @@ def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> 
 
 
 def check_replacement(
-    job: TableJob, found: Replaced, source_rows: int, approval: Approval, of_lineage: tuple[Guard, ...] = ()
+    job: TableJob, replacement: Replaced, source_rows: int, approval: Approval, of_lineage: tuple[Guard, ...] = ()
 ) -> tuple[Guard, ...]:
     """The guards of the replacement, and those of what the source stands on. Raises RefusedError where one says no.
 
     What was approved or accepted says yes.
     """
-    counts = PlanCounts(0, found.gone_rows, source_rows, found.lake_rows)
+    counts = PlanCounts(0, replacement.gone_rows, source_rows, replacement.lake_rows)
     guards = (*judge_replacement(counts, job.policy), *of_lineage)
     no = list_failed_guards(
         guards,
-        deletes=found.gone_rows,
+        deletes=replacement.gone_rows,
         approved=approval.approve_deletes,
         allow_empty=approval.allow_empty_source,
         accepted=approval.accept,
     )
     if no:
-        told = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
+        text = "; ".join(f"guard {guard.name}: limit {guard.limit}, found {guard.found}" for guard in no)
         raise RefusedError(
-            f"table {job.name}: the source has {source_rows} rows, the lake {found.lake_rows}; replacing it would delete "
-            f"{found.gone_rows} of them ({told})",
+            f"table {job.name}: the source has {source_rows} rows, the lake {replacement.lake_rows}; replacing it would delete "
+            f"{replacement.gone_rows} of them ({text})",
             fix=no[0].fix
             if no[0].name != "approve_deletes"
-            else f"approve this number: --approve-deletes {found.gone_rows}",
+            else f"approve this number: --approve-deletes {replacement.gone_rows}",
             guards=tuple({guard.name: guard for guard in (*guards, *no)}.values()),
         )
     return guards

@@ -1,7 +1,7 @@
 """What a pull or a correction does where the source's columns are no longer the lake's: the decision, asked and carried out.
 
 A pull takes over whatever can be; a correction writes what was compared, so it widens types and nothing more. The columns
-of another tool's table are that tool's: they stay as they are, and `core/plan/lake_ownership.py` refused by name what
+of another tool's table are that tool's: they stay as they are, and `core/lake/ownership.py` refused by name what
 they cannot hold.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, describe_change, evolve
+from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, describe_change, evolve, note_returned_column
 from hudi_reconcile.core.tables.values import Checkpoint, LakeTable, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
 from hudi_reconcile.stages.job import TableJob
@@ -40,10 +40,14 @@ def follow(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Chec
     """The lake table that follows the source, for a pull. Raises CannotFollowError that names every column that cannot."""
     if not lake.owned:
         return Followed(lake)
-    found = _evolve(job, source, lake, checkpoint)
+    evolution = _evolve(job, source, lake, checkpoint)
     types = {column.name: column.type for column in lake.columns}
-    notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in found.changes)
-    return Followed(replace(lake, columns=found.columns), BatchShape(dropped=found.dropped), found.changes, notes)
+    notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in evolution.changes)
+    back = Past.of(checkpoint).dropped & types.keys() & {column.lake_name for column in source.columns}
+    notes += tuple(note_returned_column(name) for name in sorted(back))
+    return Followed(
+        replace(lake, columns=evolution.columns), BatchShape(dropped=evolution.dropped), evolution.changes, notes
+    )
 
 
 def follow_for_correction(
@@ -56,28 +60,32 @@ def follow_for_correction(
     """
     if not lake.owned:
         return Followed(lake)
-    held = {column.name for column in lake.columns}
-    left_out = frozenset(column.lake_name for column in source.columns) - held
-    met = replace(source, columns=tuple(column for column in source.columns if column.lake_name in held))
-    found = _evolve(job, met, lake, checkpoint)
-    fresh = [change.column for change in found.changes if change.what == "dropped"]
+    lake_names = {column.name for column in lake.columns}
+    left_out = frozenset(column.lake_name for column in source.columns) - lake_names
+    met = replace(source, columns=tuple(column for column in source.columns if column.lake_name in lake_names))
+    evolution = _evolve(job, met, lake, checkpoint)
+    fresh = [change.column for change in evolution.changes if change.what == "dropped"]
     if fresh:
         raise RefusedError(
             f"table {job.name}: {', '.join(fresh)} went at the source since the last pull; nothing was written",
             fix=f"let a pull take that over, then sweep again: hudi-reconcile pull -t {job.name}",
         )
     types = {column.name: column.type for column in lake.columns}
-    notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in found.changes)
-    return Followed(replace(lake, columns=found.columns), BatchShape(found.dropped, left_out), found.changes, notes)
+    notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in evolution.changes)
+    return Followed(
+        replace(lake, columns=evolution.columns), BatchShape(evolution.dropped, left_out), evolution.changes, notes
+    )
 
 
 def _evolve(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Evolution:
-    found = evolve(source, lake, Past.of(checkpoint), partition_by=job.lake.partition_by, exclude=job.columns.exclude)
-    if found.refused:
-        listed = "; ".join(f"{one.column}: {one.why}" for one in found.refused)
-        fixes = "; ".join(f"{one.column}: {one.fix}" for one in found.refused)
+    evolution = evolve(
+        source, lake, Past.of(checkpoint), partition_by=job.lake.partition_by, exclude=job.columns.exclude
+    )
+    if evolution.refused:
+        listed = "; ".join(f"{refusal.column}: {refusal.why}" for refusal in evolution.refused)
+        fixes = "; ".join(f"{refusal.column}: {refusal.fix}" for refusal in evolution.refused)
         raise CannotFollowError(
             f"table {job.name}: the lake's columns cannot follow the source's, and nothing was written. {listed}",
-            fix=found.refused[0].fix if len(found.refused) == 1 else fixes,
+            fix=evolution.refused[0].fix if len(evolution.refused) == 1 else fixes,
         )
-    return found
+    return evolution

@@ -17,12 +17,12 @@ from hudi_reconcile.core.pull.cursor import (
     is_empty,
     rank,
 )
-from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage
+from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage, describe_moved_server, note_passed_rows
 from hudi_reconcile.core.pull.zone_offset import find_zone_hours
 from hudi_reconcile.core.result_parts import SchemaChange
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.schema_evolution import encode_as_text, encode_columns, encode_new_columns
-from hudi_reconcile.core.tables.values import CheckpointAt, LakeTable, Moment, SourceTable
+from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape, Lake, Signs, Source
 from hudi_reconcile.stages.comparison import refuse_mask
 from hudi_reconcile.stages.hoodiestreamer import find_streamer_checkpoint
@@ -83,14 +83,15 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     table = described if existing is None else encode_columns(described, existing)
     before = _checkpoint(job, watermark, table, existing, lake, full=full)
     refuse_key_faults(job.name, source.find_key_faults(table))
-    moment = source.read_moment()
+    lineage, moment = source.read_lineage(), source.read_moment()  # what the bound says is held against this server
     signs = Signs()
     bound: Value | None = watermark.bound(moment, source.zone_offset_micros)
     if watermark.moving:
         now = watermark.convert_clock(moment, source.zone_offset_micros)
-        reached = watermark.find_reached_mark(None if before is None else before.checkpoint)
-        _refuse_clock_gone_back(job, watermark, before, now)
-        _refuse_counter_gone_back(job, watermark, reached, bound)
+        reached = find_own_mark(watermark, None if before is None else before.checkpoint, table.identity)
+        _refuse_clock_gone_back(job, watermark, reached, now)
+        if not full:
+            _refuse_counter_gone_back(job, watermark, reached, bound)
         if not watermark.by_version:  # always there, and no clock that could be wrong
             signs = source.count_signs(table, watermark.order, reached=reached, now=now)
         if bound is None and job.pull.pages.limit_rows is not None:
@@ -99,11 +100,11 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     window = build_full_window(watermark.order) if whole else _next(job.pull, watermark, before, bound)
     if not is_empty(window):
         refuse_behind(job, describe_replica_lag(watermark, before, moment, source.zone_offset_micros))
-    told = note_signs(watermark, signs, before, table.rows_estimate)
-    told += note_zone(watermark, signs, before, moment, source.zone_offset_micros)
-    left = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
-    notes = (*moment.notes, *told, *_clockless(watermark), *_note_missing_log(job.lake, existing), *left)
-    lineage = source.read_lineage()
+    mark_notes = note_signs(watermark, signs, before, table.rows_estimate)
+    mark_notes += note_zone(watermark, signs, before, moment, source.zone_offset_micros)
+    order_notes = () if whole and is_overwrite(job.pull) else _left_by_ordering(watermark, existing, whole=whole)
+    notes = (*moment.notes, *mark_notes, *_clockless(watermark), *_note_missing_log(job.lake, existing), *order_notes)
+    notes += () if whole or before is None else _note_passed_rows(before.checkpoint, watermark, moment, lineage)
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, lineage=lineage)
 
 
@@ -119,8 +120,8 @@ def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
     Then the lake's columns follow the source's. Raises RefusedError for what cannot be carried or cannot follow.
     """
     typed = {*job.pull.moving, *(field.column for field in job.lake.partition_by if field.transform != "identity")}
-    held = frozenset() if start.existing is None else frozenset(column.name for column in start.existing.columns)
-    there = {column.name for column in start.table.columns if column.lake_name in held}
+    lake_names = frozenset() if start.existing is None else frozenset(column.name for column in start.existing.columns)
+    there = {column.name for column in start.table.columns if column.lake_name in lake_names}
     stuck = uncarried & (there | typed)
     if stuck:
         names = ", ".join(sorted(stuck))
@@ -142,21 +143,31 @@ def follow_schema(job: TableJob, start: Start) -> Start:
     """The start with the lake table as it follows the source's columns. Raises RefusedError for what cannot follow."""
     if start.existing is None:
         return start
-    found = follow(job, start.table, start.existing, None if start.before is None else start.before.checkpoint)
+    next_lake = follow(job, start.table, start.existing, None if start.before is None else start.before.checkpoint)
     return replace(
         start,
-        existing=found.table,
-        shape=found.shape,
-        schema=found.changes,
-        notes=(*start.notes, *found.notes),
+        existing=next_lake.table,
+        shape=next_lake.shape,
+        schema=next_lake.changes,
+        notes=(*start.notes, *next_lake.notes),
     )
 
 
-def refuse_changed(job: TableJob, start: Start, now: SourceTable) -> None:
+def refuse_changed(job: TableJob, start: Start, now: SourceTable, lineage: SourceLineage) -> None:
     """Raises SourceError where the source is no longer as it was when the pull began: rows were read as it was then.
 
-    A value of a type that became wider would be cut to the old one, and a new column's values would be passed over.
+    A value of a type that became wider would be cut to the old one, and a new column's values would be passed over. A replica
+    that was promoted meanwhile may not have had the rows that the bound counts on.
     """
+    moved = describe_moved_server(start.lineage, lineage)
+    was_told, is_told = (each.timeline or each.position for each in (start.lineage, lineage))
+    if start.moment.is_replica and is_told and not was_told:  # a replica shows neither
+        moved = "the server was a replica and is none now"
+    if moved:
+        raise SourceError(
+            f"table {job.name}: {moved}: it was promoted or restored while its rows were read; they were not written",
+            fix=f"run the same command again: hudi-reconcile pull -t {job.name}",
+        )
     was = start.described
     if (now.columns, now.key, now.identity) == (was.columns, was.key, was.identity):
         return
@@ -220,7 +231,7 @@ def note_zone(
     hours = find_zone_hours(newest, now, _MINUTES_OLD if age is None or newest > now else age)
     if not hours or (hours[0] < 0 and age is None):
         return ()
-    off, span = hours[0], " to ".join(f"{one:g}" for one in sorted({abs(hours[0]), abs(hours[-1])}))
+    off, span = hours[0], " to ".join(f"{hour:g}" for hour in sorted({abs(hours[0]), abs(hours[-1])}))
     span += " h or more" if off > 0 and (age is None or age > _MINUTES_OLD) else " h"
     names, side = ", ".join(watermark.order.columns), "ahead of" if off > 0 else "behind"
     what = "its newest rows wait until that time has come" if off > 0 else "a commit that is late may be passed over"
@@ -267,6 +278,23 @@ def _clockless(watermark: Watermark) -> tuple[str, ...]:
     )
 
 
+_BOUND_SLACK_MICROS = 2_000_000  # a bound keeps this far behind the clock
+
+
+def _note_passed_rows(
+    kept: Checkpoint, watermark: Watermark, moment: Moment, lineage: SourceLineage
+) -> tuple[str, ...]:
+    notes = note_passed_rows(kept, lineage, by_clock=watermark.has_clock)
+    back = 0 if kept.as_of_micros is None or moment.is_replica else kept.as_of_micros - moment.clock_micros
+    if not watermark.has_clock or back <= _BOUND_SLACK_MICROS:
+        return notes
+    text = (
+        f"the database's clock is {back // 1_000_000} s behind what it was at the last pull: rows written in these seconds may "
+        "lie at or below the checkpoint, and are found by sweeps only"
+    )
+    return (*notes, Note(Stake.ROWS, text))
+
+
 def _note_missing_log(lake: LakeSettings, existing: LakeTable | None) -> tuple[str, ...]:
     if existing is None or existing.change_log is not None or lake.change_log is None:
         return ()
@@ -281,16 +309,32 @@ def _next(pulls: PullSettings, watermark: Watermark, before: CheckpointAt | None
     return build_next_window(watermark.order, reached, bound, overlap_micros=pulls.overlap_micros)
 
 
+def find_own_mark(watermark: Watermark, checkpoint: Checkpoint | None, identity: str) -> Mark | None:
+    """How far pulls of this very source are complete: what another one's rows reached says nothing of them."""
+    if checkpoint is None or checkpoint.source_identity != identity:
+        return None
+    return watermark.find_reached_mark(checkpoint)
+
+
+def find_mark_to_raise(start: Start, checkpoint: Checkpoint | None) -> Mark | None:
+    """The mark below which the next checkpoint must not fall; None where there is none.
+
+    There is none for another source, nor for a full fetch by transactions whose counter was set back. Where such a fetch is
+    stopped, the next pull goes on from the pages that it wrote.
+    """
+    reached = find_own_mark(start.watermark, checkpoint, start.table.identity)
+    if reached is None or not (start.whole and start.watermark.by_version and start.bound is not None):
+        return reached
+    return reached if rank(reached) < rank(Mark(start.bound)) else None
+
+
 def _find_page_end(source: Source, table: SourceTable, watermark: Watermark) -> Value | None:
     """An end for pages of numbers: without one they would run after a source that never rests."""
     greatest = source.look_ahead(table, build_full_window(watermark.order), None, None).last
     return None if greatest is None else find_value_above(greatest)
 
 
-def _refuse_clock_gone_back(
-    job: TableJob, watermark: Watermark, before: CheckpointAt | None, now_micros: int | None
-) -> None:
-    reached = watermark.find_reached_mark(None if before is None else before.checkpoint)
+def _refuse_clock_gone_back(job: TableJob, watermark: Watermark, reached: Mark | None, now_micros: int | None) -> None:
     if reached is None or now_micros is None or not isinstance(reached.value, int):
         return
     step = _MINUTE_MICROS if watermark.kind is Kind.TIMESTAMPTZ else _LOCAL_STEP_MICROS
@@ -320,17 +364,17 @@ def _checkpoint(
         return None
     refuse_mismatch(job, table, existing)
     refuse_foreign(job, table, existing, lake.read_origin, "pull")
-    found = lake.find_checkpoint()
-    if found is None and not existing.owned:
-        found = find_streamer_checkpoint(job.pull, watermark, table, lake)
+    checkpoint = lake.find_checkpoint()
+    if checkpoint is None and not existing.owned:
+        checkpoint = find_streamer_checkpoint(job.pull, watermark, table, lake)
     if full:
-        return found
-    if found is None:
+        return checkpoint
+    if checkpoint is None:
         raise UntrustedWindowError(
             f"table {job.name}: {job.lake.path} exists, but no commit on its timeline carries our checkpoint",
             fix=f"read everything once more: hudi-reconcile pull -t {job.name} --full",
         )
-    kept = found.checkpoint
+    kept = checkpoint.checkpoint
     if not watermark.continues(kept):
         was = ", ".join(kept.watermark if kept.incrementing is None else (*kept.watermark, kept.incrementing)) or "none"
         raise UntrustedWindowError(
@@ -344,4 +388,4 @@ def _checkpoint(
             f"the source is {table.identity} (restored, moved or another table)",
             fix=f"sweep first, then read everything once more: hudi-reconcile pull -t {job.name} --full",
         )
-    return found
+    return checkpoint

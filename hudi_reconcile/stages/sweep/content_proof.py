@@ -26,14 +26,13 @@ from hudi_reconcile.core.sweep.proof import (
     subject_digest,
     take_turns,
 )
-from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet
+from hudi_reconcile.core.sweep.segments import NO_SEGMENTS, RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.ports import Edges, Frame, Look, RowVersions, SegmentDigest
-from hudi_reconcile.stages.comparison import Scope, Sides, cut_keys
+from hudi_reconcile.stages.comparison import Sides, TablePair, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 
-_NOTHING = SegmentSet(())
 _WORTH = 2  # from one half of the rows on, all are read: in parts, side by side
 
 
@@ -52,9 +51,10 @@ class ProofKeeper:
     now_micros: int
     note: str = ""
     _seen: tuple[SegmentVersions, ...] = field(default=(), init=False)
-    _met: SegmentSet = field(default=_NOTHING, init=False)
+    _met: SegmentSet = field(default=NO_SEGMENTS, init=False)
     _is_blind: bool = field(default=False, init=False)
-    _turn: Turn = field(default_factory=lambda: Turn(_NOTHING, _NOTHING, _NOTHING), init=False)
+    _reads_all: bool = field(default=False, init=False)
+    _turn: Turn = field(default_factory=lambda: Turn(NO_SEGMENTS, NO_SEGMENTS, NO_SEGMENTS), init=False)
 
     @property
     def met(self) -> SegmentSet:
@@ -73,37 +73,45 @@ class ProofKeeper:
             self.note = f"no content proof: the row versions could not be read: {error.message}"
             self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
             return sides.comparer.compare_digests(sides.first_look(pin), None), sides.source.count_rows(sides.table)
-        rows = {one.segment: one.rows for one in self._seen}
+        rows = {version.segment: version.rows for version in self._seen}
         everything = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
         turn = None if self.past is None else take_turns(self.past, self._seen, self.rotation, self.now_micros)
         chosen = everything if turn is None else turn.segments
         if self.past is None or turn is None or self._is_most(chosen, rows):
-            self._met, self._turn = everything, Turn(_NOTHING, _NOTHING, _NOTHING) if turn is None else turn
+            self._met, self._reads_all = everything, True
             return sides.comparer.compare_digests(sides.first_look(pin), None), sum(rows.values())
-        found = {one.segment: one for one in sides.comparer.compare_digests(self._some(sides, pin, chosen), None)}
-        lake = {one.segment: (one.lake_rows, one.lake_high, one.lake_low) for one in found.values() if one.lake_rows}
+        looked = sides.comparer.compare_digests(self._some(sides, pin, chosen), None)
+        lake = {
+            digest.segment: (digest.lake_rows, digest.lake_high, digest.lake_low)
+            for digest in looked
+            if digest.lake_rows
+        }
         others = find_changed(self.past, lake, chosen)
+        digest_of = {digest.segment: digest for digest in looked if digest.segment not in set(others.ids)}
         if others.ids:
-            found = {segment: one for segment, one in found.items() if segment not in set(others.ids)}
-            found |= {one.segment: one for one in sides.comparer.compare_digests(sides.first_look(pin, others), others)}
-        self._met, self._turn = SegmentSet.of((*chosen.ids, *others.ids)), turn
+            again = sides.comparer.compare_digests(sides.first_look(pin, others), others)
+            digest_of |= {digest.segment: digest for digest in again}
+        self._met, self._turn, self._reads_all = SegmentSet.of((*chosen.ids, *others.ids)), turn, False
         met = frozenset(self._met.ids)
         carried = (
-            replace(one, source_rows=rows.get(one.segment, 0), equal=True)
-            for one in found.values()
-            if one.segment not in met
+            replace(digest, source_rows=rows.get(digest.segment, 0), equal=True)
+            for digest in digest_of.values()
+            if digest.segment not in met
         )
-        told = (*carried, *(one for one in found.values() if one.segment in met))
-        return tuple(sorted(told, key=lambda one: one.segment)), sum(rows.values())
+        digests = (*carried, *(digest for digest in digest_of.values() if digest.segment in met))
+        return tuple(sorted(digests, key=lambda digest: digest.segment)), sum(rows.values())
 
     def next_proof(self, digests: Sequence[SegmentDigest], run_id: str) -> ContentProof | None:
         """What is proven after the look that gave these digests; None where no versions were seen."""
         if self._is_blind:
             return None
-        found, rows = {one.segment: one for one in digests}, {one.segment: one for one in self._seen}
+        digests_by_segment, rows = (
+            {entry.segment: entry for entry in digests},
+            {entry.segment: entry for entry in self._seen},
+        )
         equal = {}
         for segment in self._met.ids:
-            digest, version = found.get(segment), rows.get(segment)
+            digest, version = digests_by_segment.get(segment), rows.get(segment)
             if digest is None and version is None:
                 equal[segment] = NO_ROWS
             # Other rows than were counted: versions and values are of two moments.
@@ -118,47 +126,49 @@ class ProofKeeper:
             return covered
         carried = self.past.list_proven() - met
         oldest = min(
-            one.compared_micros
-            for one in self.past.coverage.stretches
-            if any(segment in carried for segment in range(one.low, one.high))
+            stretch.compared_micros
+            for stretch in self.past.coverage.stretches
+            if any(segment in carried for segment in range(stretch.low, stretch.high))
         )
         return replace(
             covered,
             compared=len(met),
             proven=len(carried),
-            proven_rows=sum(one.source_rows for one in digests if one.segment in carried),
+            proven_rows=sum(digest.source_rows for digest in digests if digest.segment in carried),
             proven_since_utc=watermark_text(Kind.TIMESTAMPTZ, oldest),
         )
 
     def explain(self) -> str:
         """Why segments were compared, in words."""
         if self.past is None:
-            return f"every segment compared: {self.note or 'no earlier sweep to stand on'}"
+            return f"every segment compared: {self.note or 'no earlier sweep to stand on, or --full'}"
+        if self._reads_all:
+            return "every segment compared: more than half of the rows are in segments that changed, were not proven or were due"
         turn, all_ids = self._turn, frozenset(self._turn.segments.ids)
-        lake = sum(one not in all_ids for one in self._met.ids)
+        lake = sum(segment not in all_ids for segment in self._met.ids)
         return (
             f"by run {self.past.run_id}: {len(turn.changed.ids)} segments changed at the source, {lake} in the lake alone, "
             f"{len(turn.unproven.ids)} were not proven, {len(turn.due.ids)} were due (sweep.rotation: {self.rotation})"
         )
 
     def _is_most(self, chosen: SegmentSet, rows: dict[int, int]) -> bool:
-        return sum(rows.get(one, 0) for one in chosen.ids) * _WORTH > sum(rows.values())
+        return sum(rows.get(segment, 0) for segment in chosen.ids) * _WORTH > sum(rows.values())
 
     def _some(self, sides: Sides, pin: LakePin, chosen: SegmentSet) -> Look:
         source: Frame = sides.source_rows(chosen)
         return Look(source, sides.lake_rows(pin))
 
 
-def keep_proof(job: TableJob, scope: Scope, part: PartialSweep, edges: Edges, subject: str) -> ProofKeeper | str:
+def keep_proof(job: TableJob, pair: TablePair, part: PartialSweep, edges: Edges, subject: str) -> ProofKeeper | str:
     """What the first look may stand on and adds to; why there is no content proof where there is none."""
     asked = part.proof
-    if why := _hindrance(job, scope, part):
+    if why := _hindrance(job, pair, part):
         return why
     source, now_micros = edges.source, edges.clock.utc_micros()
-    versions = source.row_versions(scope.table, scope.agreement)
+    versions = source.row_versions(pair.table, pair.agreement)
     if asked is None or versions.standing is None:
         return versions.why
-    fresh = cut_keys(job.sweep, scope.table, source)
+    fresh = cut_keys(job.sweep, pair.table, source)
     if not isinstance(fresh, RangeSegments):
         return "the key does not begin with an integer"
     settings = (*sorted(job.columns.exclude), *(f"{a} is {b}" for a, b in job.columns.rename.items()), asked.maker)
@@ -172,21 +182,25 @@ def keep_proof(job: TableJob, scope: Scope, part: PartialSweep, edges: Edges, su
         if known is not None:
             base = replace(earlier, standing=versions.standing)
             return ProofKeeper(versions, base, earlier, asked.rotation, now_micros)
-        note = f"the content proof of run {earlier.run_id} was not used: the table outgrew its segments"
-    base = ContentProof(versions.standing, Coverage(subject, fresh, job.sweep.segments), _NOTHING, {})
+        is_other = earlier.coverage.wanted != job.sweep.segments
+        why = "sweep.segments was changed" if is_other else "the table outgrew its segments"
+        note = f"the content proof of run {earlier.run_id} was not used: {why}"
+    base = ContentProof(versions.standing, Coverage(subject, fresh, job.sweep.segments), NO_SEGMENTS, {})
     return ProofKeeper(versions, base, None, asked.rotation, now_micros, note)
 
 
-def _hindrance(job: TableJob, scope: Scope, part: PartialSweep) -> str:
+def _hindrance(job: TableJob, pair: TablePair, part: PartialSweep) -> str:
     asked = part.proof
     if asked is None or part.partitions or part.budget_seconds is not None or part.max_duty < 1:
         return "only for sweeps of a whole table at once"
     if asked.rotation == 1:
         return "sweep.rotation: 1"
-    if scope.table.rows_estimate < asked.least_rows:
+    if pair.table.rows_estimate < asked.least_rows:
         return f"under {asked.least_rows:,} rows all are compared in seconds"
     if job.source.is_query:
         return "a query shows no versions of its rows"
+    if not job.source.is_decided_by_row:
+        return "source.where asks a function, a clock or another table: rows may come in and leave without a change of theirs"
     if job.sweep.mode == "pushdown":
         return "sweep.mode: pushdown"
-    return "some columns are compared on fewer digits" if scope.agreement.cut else ""
+    return "some columns are compared on fewer digits" if pair.agreement.cut else ""

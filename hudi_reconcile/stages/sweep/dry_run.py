@@ -63,8 +63,8 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
     """The plan of the sweep. Raises what the sweep would raise before it reads rows."""
     source = edges.source
     seen, watermark = open_scope(job, source, edges.lake, list_partition_columns(job, part))
-    scope = mark_altered(job, seen.scope, source.find_uncarried(seen.scope.declared, None))
-    context = prepare_sweep(job, scope, watermark, edges, part)
+    pair = mark_altered(job, seen.pair, source.find_uncarried(seen.pair.declared, None))
+    context = prepare_sweep(job, pair, watermark, edges, part)
     by_hash = isinstance(context.cut, HashSegments)
     estimate, notes = _estimate(context, edges, part)
     if part.partitions:
@@ -76,12 +76,12 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
         mode="pushdown" if context.mode.pushdown else "stream",
         mode_why=context.mode.why,
         segments=Segments(
-            context.cut.count, "hash buckets of the key" if by_hash else f"ranges of {scope.table.key[0]}"
+            context.cut.count, "hash buckets of the key" if by_hash else f"ranges of {pair.table.key[0]}"
         ),
-        source_rows=scope.table.rows_estimate,
+        source_rows=pair.table.rows_estimate,
         connections=source.connections,
-        compared_columns=tuple(item.column.name for item in scope.agreement.columns),
-        not_compared=scope.unverified,
+        compared_columns=tuple(item.column.name for item in pair.agreement.columns),
+        not_compared=pair.unverified,
         budget=part.budget_text or None,
         estimate=estimate,
         notes=notes,
@@ -89,7 +89,7 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
 
 
 def _estimate(context: SweepContext, edges: Edges, part: PartialSweep) -> tuple[SweepEstimate | None, tuple[str, ...]]:
-    table, agreement = context.scope.table, context.scope.agreement
+    table, agreement = context.pair.table, context.pair.agreement
     hindrance = edges.source.find_hindrance(table, agreement)
     if hindrance:
         return None, (f"no estimate: {hindrance}; the cost of the last sweep is in its result, under `cost`",)

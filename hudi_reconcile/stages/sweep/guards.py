@@ -20,18 +20,18 @@ REPLICA_DELETES = "replica_deletes"
 
 
 def check_guards(
-    job: TableJob, found: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, lineage: SourceLineage
+    job: TableJob, comparison: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, lineage: SourceLineage
 ) -> tuple[Guard, ...]:
     """All guards. `columns`: in how many rows each differs. `table_rows`: the whole table's where a part was compared."""
-    deletes = found.kinds.get("deleted", 0)
-    upserts = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS) - deletes
+    deletes = comparison.kinds.get("deleted", 0)
+    upserts = sum(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS) - deletes
     apart = {name: rows for name, rows in columns.items() if name not in job.pull.watermark}
-    counts = PlanCounts(upserts, deletes, found.source_rows, found.lake_rows, apart, table_rows)
-    before = None if found.checkpoint is None else found.checkpoint.checkpoint
+    counts = PlanCounts(upserts, deletes, comparison.source_rows, comparison.lake_rows, apart, table_rows)
+    before = None if comparison.checkpoint is None else comparison.checkpoint.checkpoint
     return (
         *judge_guards(counts, job.policy),
-        *((guard_replica_deletes(deletes),) if found.moment.is_replica else ()),
-        *judge_lineage(before, lineage, deletes=deletes, regressed=found.kinds.get("regressed", 0)),
+        *((guard_replica_deletes(deletes),) if comparison.moment.is_replica else ()),
+        *judge_lineage(before, lineage, deletes=deletes, regressed=comparison.kinds.get("regressed", 0)),
     )
 
 

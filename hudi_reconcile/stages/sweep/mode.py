@@ -36,8 +36,8 @@ def choose_mode(
     if table.rows_estimate < SMALL_ROWS:
         return Choice(pushdown=False, why=f"auto: under {SMALL_ROWS:,} rows either way takes about a second")
     probe = source.probe(table, agreement)
-    found = choose_cheaper(probe, table.rows_estimate, cores=source.cores)
-    return Choice(found.pushdown, f"auto: {found.why}")
+    choice = choose_cheaper(probe, table.rows_estimate, cores=source.cores)
+    return Choice(choice.pushdown, f"auto: {choice.why}")
 
 
 def _explain_spark(part: PartialSweep) -> str:

@@ -28,10 +28,11 @@ from hudi_reconcile.core.tables.partitions import (
     scope_of_paths,
 )
 from hudi_reconcile.ports import Clock, Lake, Source
-from hudi_reconcile.stages.comparison import Scope, cut_keys
+from hudi_reconcile.stages.comparison import TablePair, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.requirements import write_schema
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Scan, pin_lake
+from hudi_reconcile.stages.sweep.scan import Scan
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, pin_lake
 
 WHOLE = PartialSweep()
 
@@ -49,20 +50,20 @@ class Portion:
 
 
 def cut_portion(
-    job: TableJob, part: PartialSweep, scope: Scope, *, pushdown: bool, source: Source, lake: Lake, clock: Clock
+    job: TableJob, part: PartialSweep, pair: TablePair, *, pushdown: bool, source: Source, lake: Lake, clock: Clock
 ) -> Portion:
     """Cut the table, and say what of it is compared.
 
     Raises UsageError for partitions that there cannot be, or that the source's rows do not tell.
     """
     begun = clock.monotonic_seconds()
-    partitions, listed = _partitions(job, part, scope, lake)
-    subject = digest_subject(job, part, scope)
+    partitions, listed = _partitions(job, part, pair, lake)
+    subject = digest_subject(job, part, pair)
     if part.budget_seconds is None and part.max_duty >= 1:
-        cut = cut_keys(job.sweep, scope.table, source, md5=pushdown)
+        cut = cut_keys(job.sweep, pair.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.sweep.segments), partitions, listed)
-    in_parts = source.tells_buckets(scope.table, scope.agreement)
-    fresh = cut_keys(job.sweep, scope.table, source, md5=in_parts)
+    in_parts = source.tells_buckets(pair.table, pair.agreement)
+    fresh = cut_keys(job.sweep, pair.table, source, md5=in_parts)
     cut, earlier = continue_coverage(part.earlier, subject, fresh, job.sweep.segments)
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
     order = order_by_age(earlier, count_all_segments(cut))
@@ -85,24 +86,24 @@ def list_partition_columns(job: TableJob, part: PartialSweep) -> frozenset[str]:
     )
 
 
-def find_partitions(job: TableJob, paths: tuple[str, ...], scope: Scope) -> PartitionScope | None:
+def find_partitions(job: TableJob, paths: tuple[str, ...], pair: TablePair) -> PartitionScope | None:
     """The partitions of a plan; None where it is about all. Raises UsageError where rows no longer tell them."""
     if not paths:
         return None
     rule = derive_path_rule(
         job.name,
-        scope.table,
-        scope.lake_table,
+        pair.table,
+        pair.lake_table,
         job.lake.partition_by,
-        masked=job.columns.masking.named_among(column.name for column in scope.described.columns),
+        masked=job.columns.masking.named_among(column.name for column in pair.described.columns),
     )
     return PartitionScope(rule, paths, build_near(rule, paths))
 
 
-def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows: int) -> Reached:
+def measure_reach(job: TableJob, portion: Portion, comparison: Confirmed, table_rows: int) -> Reached:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
     segments = count_all_segments(portion.cut)
-    done = segments if found.first.walked is None else len(found.first.walked.ids)
+    done = segments if comparison.first.walked is None else len(comparison.first.walked.ids)
     return Reached(
         job.name,
         segments,
@@ -110,21 +111,21 @@ def measure_reach(job: TableJob, portion: Portion, found: Confirmed, table_rows:
         portion.part.partitions,
         portion.lake,
         portion.part.budget_text,
-        max(0, table_rows - found.source_rows),
+        max(0, table_rows - comparison.source_rows),
     )
 
 
 def build_next_coverage(
-    job: TableJob, portion: Portion, found: Confirmed, begun_micros: int, met: SegmentSet | None = None
+    job: TableJob, portion: Portion, comparison: Confirmed, begun_micros: int, met: SegmentSet | None = None
 ) -> Coverage | None:
     """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
 
     Whenever a segment's turn came, it was compared with the lake as it was pinned when the sweep began. `met`: those alone
     were compared.
     """
-    if found.first.walked is None and portion.scope is not None:
+    if comparison.first.walked is None and portion.scope is not None:
         return None
-    done = found.first.walked if met is None else met
+    done = comparison.first.walked if met is None else met
     segments = range(count_all_segments(portion.cut)) if done is None else done.ids
     return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 
@@ -132,7 +133,7 @@ def build_next_coverage(
 def describe_coverage(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:
     """What the result says of it."""
     old = measure_age(portion.coverage if coverage is None else coverage)
-    others = sum(one.rows for one in end.others)
+    others = sum(partition.rows for partition in end.others)
     return Covered(
         segments=end.segments,
         compared=end.compared,
@@ -147,29 +148,29 @@ def describe_coverage(portion: Portion, end: Reached, coverage: Coverage | None)
 
 
 def _partitions(
-    job: TableJob, part: PartialSweep, scope: Scope, lake: Lake
+    job: TableJob, part: PartialSweep, pair: TablePair, lake: Lake
 ) -> tuple[PartitionScope | None, tuple[PartitionRows, ...]]:
     if not part.partitions:
         return None, ()
     rule = derive_path_rule(
         job.name,
-        scope.table,
-        scope.lake_table,
+        pair.table,
+        pair.lake_table,
         job.lake.partition_by,
-        masked=job.columns.masking.named_among(column.name for column in scope.described.columns),
+        masked=job.columns.masking.named_among(column.name for column in pair.described.columns),
     )
     listed = lake.list_partitions(pin_lake(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 
-def digest_subject(job: TableJob, part: PartialSweep, scope: Scope) -> str:
+def digest_subject(job: TableJob, part: PartialSweep, pair: TablePair) -> str:
     """A digest of what is compared: where anything of it changes, no earlier comparison counts."""
     named = {
-        "source": scope.table.identity,
+        "source": pair.table.identity,
         "where": job.source.where,
         "lake": job.lake.path,
-        "key": list(scope.table.key),
-        "columns": write_schema(scope.agreement),
+        "key": list(pair.table.key),
+        "columns": write_schema(pair.agreement),
         "tolerance": {name: f"{limit:f}" for name, limit in job.columns.tolerance.items()},
         "partitions": sorted(set(part.partitions)),
     }

@@ -41,9 +41,9 @@ def choose_finer(
     for digest in digests:
         if digest.equal:
             continue
-        held = by_segment[digest.segment]
-        if is_explained(digest, held):
-            chosen.update(place.finer for place in held)
+        key_places = by_segment[digest.segment]
+        if is_explained(digest, key_places):
+            chosen.update(place.finer for place in key_places)
         else:
             chosen.update(refine_segment(cut, finer, digest.segment))
     return SegmentSet.of(chosen, finer)
@@ -53,18 +53,18 @@ def estimate_rows(cut: Segmentation, digests: tuple[SegmentDigest, ...], segment
     """About how many source rows the second look reads for these segments: of a part of a segment, its share."""
     _, asked = choose_part(cut, segments)
     if asked is None:
-        return sum(one.source_rows for one in digests)
-    unequal = [one for one in digests if not one.equal]
-    rows = sum(one.source_rows for one in unequal)
+        return sum(digest.source_rows for digest in digests)
+    unequal = [digest for digest in digests if not digest.equal]
+    rows = sum(digest.source_rows for digest in unequal)
     if asked.finer is None:
         return rows
-    whole = sum(len(refine_segment(cut, asked.finer, one.segment)) for one in unequal)
+    whole = sum(len(refine_segment(cut, asked.finer, digest.segment)) for digest in unequal)
     return -(-rows * len(asked.ids) // whole)
 
 
-def is_explained(digest: SegmentDigest, held: Iterable[KeyPlace]) -> bool:
+def is_explained(digest: SegmentDigest, places: Iterable[KeyPlace]) -> bool:
     """Whether the segment's candidates are all that differed when it was digested."""
     rows, high, low = 0, 0, 0
-    for place in held:
+    for place in places:
         rows, high, low = rows + place.rows_more, high + place.gap[0], low + place.gap[1]
     return (rows, (high, low)) == (digest.source_rows - digest.lake_rows, digest.gap)

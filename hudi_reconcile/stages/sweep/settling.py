@@ -15,11 +15,10 @@ from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin
 from hudi_reconcile.ports import Frame, Look
 from hudi_reconcile.stages.comparison import Sides
-from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
 from hudi_reconcile.stages.sweep.two_looks import (
     Confirmed,
-    Scan,
-    Waiting,
+    LookTiming,
+    Walk,
     find_pending_range,
     hold_one_moment,
     look_twice,
@@ -54,47 +53,49 @@ class _LakeSide:
 
 
 def look_until_settled(
-    sides: Sides, waiting: Waiting, segments: SegmentSet | None = None, walk: Scan | ProofKeeper | None = None
+    sides: Sides, timing: LookTiming, segments: SegmentSet | None = None, walk: Walk | None = None
 ) -> Settled:
-    """Look twice, and at the rows that moved again until none does or `waiting.limit_seconds` are spent.
+    """Look twice; then again at the rows that moved, until none does or `timing.limit_seconds` are spent.
 
     Raises LakeError where the table has no completed commit.
     """
-    found, clock = look_twice(sides, waiting, segments, walk), waiting.clock
+    comparison, clock = look_twice(sides, timing, segments, walk), timing.clock
     begun, looks, fetched, lake = clock.monotonic_seconds(), 0, 0, None
-    while found.findings is not None and found.kinds.get("moving"):
-        pause = choose_pause(looks, clock.monotonic_seconds() - begun, waiting.limit_seconds)
-        keys = None if pause is None else sides.comparer.named_keys(found.findings, "moving", MOST_ASKED)
+    while comparison.findings is not None and comparison.kinds.get("moving"):
+        pause = choose_pause(looks, clock.monotonic_seconds() - begun, timing.limit_seconds)
+        keys = None if pause is None else sides.comparer.named_keys(comparison.findings, "moving", MOST_ASKED)
         if pause is None or keys is None:
             break
         clock.sleep(pause)
-        lake, looks = _read_lake(sides, found, found.findings, lake), looks + 1
+        lake, looks = _read_lake(sides, comparison, comparison.findings, lake), looks + 1
         source, rows = _read_source(sides, keys)
         fetched += rows
         if lake is not None and source is not None:
-            found = _judge_again(sides, waiting, found, source, lake)
+            comparison = _judge_again(sides, timing, comparison, source, lake)
     silent = (
-        sides.comparer.count(found.findings, "silent").get("true", 0) if found.findings is not None and looks else 0
+        sides.comparer.count(comparison.findings, "silent").get("true", 0)
+        if comparison.findings is not None and looks
+        else 0
     )
-    return Settled(found, found.checkpoint if lake is None else lake.checkpoint, silent, fetched)
+    return Settled(comparison, comparison.checkpoint if lake is None else lake.checkpoint, silent, fetched)
 
 
-def _judge_again(sides: Sides, waiting: Waiting, found: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
-    if found.findings is None:
-        return found
-    pending = find_pending_range(lake.checkpoint, waiting, sides, found.moment)
+def _judge_again(sides: Sides, timing: LookTiming, comparison: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
+    if comparison.findings is None:
+        return comparison
+    pending = find_pending_range(lake.pin, lake.checkpoint, timing, sides, comparison.moment)
     look, whole_lake = Look(source, lake.kept), partial(sides.lake.read_rows, lake.pin)
-    findings = sides.comparer.judge_again(found.findings, look, lake.segments, pending, whole_lake=whole_lake)
-    return replace(found, findings=findings, kinds=sides.comparer.count(findings, "kind"))
+    findings = sides.comparer.judge_again(comparison.findings, look, lake.segments, pending, whole_lake=whole_lake)
+    return replace(comparison, findings=findings, kinds=sides.comparer.count(findings, "kind"))
 
 
-def _read_lake(sides: Sides, found: Confirmed, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
+def _read_lake(sides: Sides, comparison: Confirmed, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
     """The lake's newest snapshot; None where there was no whole one so far.
 
     Beside a replica the lake stays as it was: a later pull of the primary's could hold what the replica has yet to replay.
     """
-    if found.moment.is_replica:
-        pin, checkpoint = found.pin, found.checkpoint
+    if comparison.moment.is_replica:
+        pin, checkpoint = comparison.pin, comparison.checkpoint
     else:
         pin, checkpoint = pin_lake(sides.lake)
     if before is not None and before.pin.instant == pin.instant:
@@ -122,5 +123,5 @@ def choose_pause(looks: int, spent_seconds: float, limit_seconds: float) -> floa
     >>> [choose_pause(looks, 2 * looks, 7) for looks in range(5)]
     [0.25, 0.5, 1.0, 1, None]
     """
-    left = limit_seconds - spent_seconds
-    return min(_FIRST_SECONDS * _GROWTH**looks, left) if left > 0 else None
+    seconds_left = limit_seconds - spent_seconds
+    return min(_FIRST_SECONDS * _GROWTH**looks, seconds_left) if seconds_left > 0 else None

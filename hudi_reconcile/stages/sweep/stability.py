@@ -11,7 +11,7 @@ from hudi_reconcile.core.result_parts import Unverified
 from hudi_reconcile.core.sweep.segments import SegmentSet
 from hudi_reconcile.core.tables.values import CheckpointAt
 from hudi_reconcile.ports import Lake, Source
-from hudi_reconcile.stages.comparison import Scope, Sides
+from hudi_reconcile.stages.comparison import Sides, TablePair
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed
 
@@ -28,7 +28,7 @@ def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None 
         again = sides.comparer.digest_source(sides.source_in_scope(compared))
     if first == again:
         return ()
-    differing = len({one.segment for one in set(first) ^ set(again)})
+    differing = len({digest.segment for digest in set(first) ^ set(again)})
     why = f"moving rows: source.query gave other rows when it was asked twice ({differing} segments differ)"
     if name is not None:
         return (Unverified("rows", job.name, f"{why} in one snapshot", "order what is random or depends on the clock"),)
@@ -39,7 +39,7 @@ def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None 
 class Seen:
     """Both sides' columns before a row was read, and the checkpoint of the lake that had them."""
 
-    scope: Scope
+    pair: TablePair
     checkpoint: CheckpointAt | None
 
 
@@ -52,7 +52,7 @@ def check_schema_stable(
     same name, would be compared as what it was, or not at all. The lake is asked again only where somebody pulled meanwhile,
     or where no checkpoint tells.
     """
-    was, now = seen.scope.described, source.describe()
+    was, now = seen.pair.described, source.describe()
     pairs = (
         ("server or table", was.identity, now.identity),
         ("key", was.key, now.key),
@@ -62,26 +62,26 @@ def check_schema_stable(
     sides = [f"the source's {changed}"] if changed else []
     if seen.checkpoint is None or at_last_look is None or seen.checkpoint.instant != at_last_look.instant:
         table = lake.look()
-        sides += [] if table is not None and table.columns == seen.scope.lake_table.columns else ["the lake's columns"]
+        sides += [] if table is not None and table.columns == seen.pair.lake_table.columns else ["the lake's columns"]
     if not sides:
         return ()
     return (Unverified("table", job.name, f"{' and '.join(sides)} changed during the sweep", "sweep again"),)
 
 
-def check_complete(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+def check_complete(comparison: Confirmed, name: str) -> tuple[Unverified, ...]:
     """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
-    if not found.missed_rows:
-        return check_reread(found, name)
-    what = "the table" if found.first.walked is None else "the source, of these segments,"
-    why = f"the read returned {found.source_rows} rows, {what} counts {found.source_rows + found.missed_rows}"
+    if not comparison.missed_rows:
+        return check_reread(comparison, name)
+    what = "the table" if comparison.first.walked is None else "the source, of these segments,"
+    why = f"the read returned {comparison.source_rows} rows, {what} counts {comparison.source_rows + comparison.missed_rows}"
     fix = "sweep again at a quieter time, or with sweep.snapshot: shared; if this persists, report it as a bug"
-    return (Unverified("table", name, why, fix), *check_reread(found, name))
+    return (Unverified("table", name, why, fix), *check_reread(comparison, name))
 
 
-def check_reread(found: Confirmed, name: str) -> tuple[Unverified, ...]:
+def check_reread(comparison: Confirmed, name: str) -> tuple[Unverified, ...]:
     """Where two reads of one state differ."""
-    if not found.misread_rows:
+    if not comparison.misread_rows:
         return ()
-    rows = f"{found.misread_rows} rows differed and were equal when read again"
+    rows = f"at least {comparison.misread_rows} rows differed in one read and were equal in another"
     why = f"{rows}, though neither side had changed: one of the reads was not whole"
     return (Unverified("rows", name, why, "sweep again; if this persists, report it as a bug"),)

@@ -12,7 +12,7 @@ from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, bu
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, note_unknown_lineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part, list_left_out, note_part
+from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part, list_left_out, note_part, restrict_walk
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
@@ -21,8 +21,8 @@ from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.comparison import (
-    Scope,
     Sides,
+    TablePair,
     list_hidden_digits,
     mark_altered,
     match_columns,
@@ -58,7 +58,7 @@ from hudi_reconcile.stages.sweep.stability import (
     check_reread,
     check_schema_stable,
 )
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Waiting, restrict_walk, select_unequal
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, LookTiming, Walk, select_unequal
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, describe_replica_lag
 
 
@@ -95,73 +95,73 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     that there is not.
     """
     seen, watermark = open_scope(job, edges.source, edges.lake, list_partition_columns(job, part))
-    scope = seen.scope
-    if len(scope.agreement.key) < len(scope.table.key):
-        scope = mark_altered(job, scope, edges.source.find_uncarried(scope.declared, None))
-        return Swept(_keyless(job, scope), None, 0, None, 0, None)
-    context = prepare_sweep(job, scope, watermark, edges, part)
+    pair = seen.pair
+    if len(pair.agreement.key) < len(pair.table.key):
+        pair = mark_altered(job, pair, edges.source.find_uncarried(pair.declared, None))
+        return Swept(_keyless(job, pair), None, 0, None, 0, None)
+    context = prepare_sweep(job, pair, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, context, edges)
     laps = Laps(edges.clock, job.name, "compare")
-    settled = look_until_settled(sides, _waiting(job, context, edges), None, context.keeper or context.portion.walk)
-    found = settled.found
+    settled = look_until_settled(sides, _choose_timing(job, context, edges), None, context.walk)
+    looks = settled.found
     laps.end("compare", then="judge")
-    compared, context = restrict_walk(found.first.walked, context.cut), _told_altered(job, context, found, edges.source)
-    scope = context.scope
-    precision = measure_precision(scope, sides.comparer, lambda: sides.source_in_scope(compared))
+    compared = restrict_walk(looks.first.walked, context.cut)
+    context = _told_altered(job, context, looks, edges.source)
+    precision = measure_precision(context.pair, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
-    end = _find_reach(job, context, found, edges.source)
-    missing = (*_describe_unverified(job, found, context.portion.scope), *moving)
-    unverified = (*scope.unverified, *list_hidden_digits(scope, precision), *missing, *list_left_out(end))
-    is_sound = found.steady and not found.missed_rows and not moving
-    parts = profile_drift(context, found, sides.comparer)
-    draft = draft_plan(job, context, found, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
+    end = _find_reach(job, context, looks, edges.source)
+    missing = (*_describe_unverified(job, looks, context.portion.scope), *moving)
+    unverified = (*context.pair.unverified, *list_hidden_digits(context.pair, precision), *missing, *list_left_out(end))
+    is_sound = looks.steady and not looks.missed_rows and not looks.misread_rows and not moving
+    parts = profile_drift(context, looks, sides.comparer)
+    draft = draft_plan(job, context, looks, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
-    coverage, proof = _left_behind(job, context, found, begun_micros) if is_sound else (None, None)
+    coverage, proof = _left_behind(job, context, looks, begun_micros) if is_sound else (None, None)
     result = replace(
-        _result(job, context, found, unverified, draft),
+        _result(job, context, looks, unverified, draft),
         precision=precision,
         anatomy=parts,
         whole=end.is_whole and is_sound,
-        coverage=_describe_covered(context, found, end, coverage),
-        notes=(*note_part(end), *_notes(job, context, settled), *_shift_notes(context, found, parts)),
+        coverage=_describe_covered(context, looks, end, coverage),
+        notes=(*note_part(end), *_notes(job, context, settled), *_shift_notes(context, looks, parts)),
         cost=Cost(phases_seconds=laps.seconds),
     )
-    fetched = _count_fetched(context, found) + settled.rows_fetched + (found.source_rows if precision else 0)
-    return Swept(result, found.findings, sum(found.kinds.values()), draft, fetched, sides.comparer, coverage, proof)
+    fetched = _count_fetched(context, looks) + settled.rows_fetched + (looks.source_rows if precision else 0)
+    return Swept(result, looks.findings, sum(looks.kinds.values()), draft, fetched, sides.comparer, coverage, proof)
 
 
 def _left_behind(
-    job: TableJob, context: SweepContext, found: Confirmed, begun_micros: int
+    job: TableJob, context: SweepContext, comparison: Confirmed, begun_micros: int
 ) -> tuple[Coverage | None, ContentProof | None]:
     """What later sweeps of this table may go on from; nothing where digests differ and rows do not."""
-    if found.unexplained.ids:
+    if comparison.unexplained.ids:
         return None, None
     keeper = context.keeper
     if keeper is None:
-        return build_next_coverage(job, context.portion, found, begun_micros), None
-    coverage = build_next_coverage(job, context.portion, found, begun_micros, keeper.met)
-    return coverage, keeper.next_proof(found.first.digests, job.run_id)
+        return build_next_coverage(job, context.portion, comparison, begun_micros), None
+    coverage = build_next_coverage(job, context.portion, comparison, begun_micros, keeper.met)
+    return coverage, keeper.next_proof(comparison.first.digests, job.run_id)
 
 
-def _describe_covered(context: SweepContext, found: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
-    told = describe_coverage(context.portion, end, coverage)
-    return told if context.keeper is None else context.keeper.describe(told, found.first.digests)
+def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
+    extent = describe_coverage(context.portion, end, coverage)
+    return extent if context.keeper is None else context.keeper.describe(extent, comparison.first.digests)
 
 
-def _told_altered(job: TableJob, context: SweepContext, found: Confirmed, source: Source) -> SweepContext:
+def _told_altered(job: TableJob, context: SweepContext, comparison: Confirmed, source: Source) -> SweepContext:
     """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
-    declared = context.scope.declared
-    altered = source.find_uncarried(declared, None) if found.first.altered is None else found.first.altered
-    return replace(context, scope=mark_altered(job, context.scope, altered))
+    declared = context.pair.declared
+    altered = source.find_uncarried(declared, None) if comparison.first.altered is None else comparison.first.altered
+    return replace(context, pair=mark_altered(job, context.pair, altered))
 
 
-def _waiting(job: TableJob, context: SweepContext, edges: Edges) -> Waiting:
-    return Waiting(
+def _choose_timing(job: TableJob, context: SweepContext, edges: Edges) -> LookTiming:
+    return LookTiming(
         edges.clock,
         job.sweep.settle_seconds,
         job.pull.overlap_micros,
         context.watermark,
-        foreign=not context.scope.lake_table.owned,
+        foreign=not context.pair.lake_table.owned,
         limit_seconds=job.sweep.settle_limit_seconds,
     )
 
@@ -170,41 +170,43 @@ def _doubt_findings(
     job: TableJob, seen: Seen, watermark: Watermark, settled: Settled, edges: Edges
 ) -> tuple[Unverified, ...]:
     """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
-    found, changed = settled.found, check_schema_stable(job, seen, settled.checkpoint, edges.source, edges.lake)
-    if not any(found.kinds.get(kind, 0) for kind in DRIFT_KINDS):
+    comparison, changed = settled.found, check_schema_stable(job, seen, settled.checkpoint, edges.source, edges.lake)
+    if not any(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS):
         return changed
-    why = describe_replica_lag(watermark, found.checkpoint, found.moment, edges.source.zone_offset_micros)
+    why = describe_replica_lag(watermark, comparison.checkpoint, comparison.moment, edges.source.zone_offset_micros)
     return changed + check_replayed(job, why)
 
 
 def _sides(job: TableJob, context: SweepContext, edges: Edges) -> Sides:
     return Sides(
-        context.scope.table,
-        context.scope.agreement,
+        context.pair.table,
+        context.pair.agreement,
         context.cut,
         edges.source,
         edges.lake,
-        edges.make(context.scope.agreement, context.cut),
+        edges.make(context.pair.agreement, context.cut),
         pushdown=context.mode.pushdown,
         one_snapshot=job.sweep.one_snapshot,
         scope=context.portion.scope,
-        survey=None if context.mode.pushdown else partial(edges.source.survey, context.scope.declared),
+        survey=None if context.mode.pushdown else partial(edges.source.survey, context.pair.declared),
     )
 
 
-def _find_reach(job: TableJob, context: SweepContext, found: Confirmed, source: Source) -> Reached:
-    end = measure_reach(job, context.portion, found, found.source_rows)
-    return end if end.is_whole else measure_reach(job, context.portion, found, source.count_rows(context.scope.table))
+def _find_reach(job: TableJob, context: SweepContext, comparison: Confirmed, source: Source) -> Reached:
+    end = measure_reach(job, context.portion, comparison, comparison.source_rows)
+    return (
+        end if end.is_whole else measure_reach(job, context.portion, comparison, source.count_rows(context.pair.table))
+    )
 
 
-def _count_fetched(context: SweepContext, found: Confirmed) -> int:
-    first, met = found.first, None if context.keeper is None else set(context.keeper.met.ids)
-    read = sum(one.source_rows for one in first.digests if met is None or one.segment in met)
-    unequal = tuple(one for one in first.digests if not one.equal)
+def _count_fetched(context: SweepContext, comparison: Confirmed) -> int:
+    first, met = comparison.first, None if context.keeper is None else set(context.keeper.met.ids)
+    read = sum(digest.source_rows for digest in first.digests if met is None or digest.segment in met)
+    unequal = tuple(digest for digest in first.digests if not digest.equal)
     if unequal and isinstance(context.cut, HashSegments) and context.cut.by == "xxhash64":
-        return found.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
+        return comparison.source_rows * 3  # the source cannot serve one hash segment of Spark's alone
     again = estimate_rows(context.cut, first.digests, first.next_segments)
-    return (0 if context.mode.pushdown else read) + sum(one.source_rows for one in unequal) + again
+    return (0 if context.mode.pushdown else read) + sum(digest.source_rows for digest in unequal) + again
 
 
 def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
@@ -220,24 +222,24 @@ def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) 
     return Seen(match_columns(job, described, table, past=past, also=also), at), watermark
 
 
-def _keyless(job: TableJob, scope: Scope) -> TableResult:
+def _keyless(job: TableJob, pair: TablePair) -> TableResult:
     """No row can be named: nothing is compared, and the columns say why."""
-    reasons = "; ".join(f"{item.name}: {item.why}" for item in scope.unverified if item.name in scope.table.key)
+    reasons = "; ".join(f"{item.name}: {item.why}" for item in pair.unverified if item.name in pair.table.key)
     message = f"table {job.name}: the key cannot be compared: {reasons}"
     fix = "map the key columns with compare.rename, or choose others with source.key"
     return TableResult(
         name=job.name,
         outcome=Outcome.UNVERIFIED,
         error=Failure("UnverifiedError", message, fix),
-        unverified=scope.unverified,
-        schema=scope.schema,
-        columns=scope.types,
+        unverified=pair.unverified,
+        schema=pair.schema,
+        columns=pair.types,
     )
 
 
-def _describe_unsettled(job: TableJob, found: Confirmed) -> tuple[Unverified, ...]:
+def _describe_unsettled(job: TableJob, comparison: Confirmed) -> tuple[Unverified, ...]:
     """The rows that still moved at the last look: named by key among the findings, judged by nobody."""
-    moving = found.kinds.get("moving", 0)
+    moving = comparison.kinds.get("moving", 0)
     if not moving:
         return ()
     why = f"{moving} rows changed between all looks: they were not judged"
@@ -245,22 +247,22 @@ def _describe_unsettled(job: TableJob, found: Confirmed) -> tuple[Unverified, ..
     return (Unverified("rows", job.name, why, f"{fix}, or sweep again at a quieter time"),)
 
 
-def _describe_unverified(job: TableJob, found: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
+def _describe_unverified(job: TableJob, comparison: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
     items = []
-    if found.unexplained.ids:
+    if comparison.unexplained.ids:
         why = (
-            f"{len(found.unexplained.ids)} segments differ by the source's own digest while their rows are equal: "
+            f"{len(comparison.unexplained.ids)} segments differ by the source's own digest while their rows are equal: "
             "source and Spark write some value differently, so the digests prove nothing"
         )
         fix = f"set tables[{job.name}].sweep.mode: stream, and report it as a bug"
         items.append(Unverified("segment", job.name, why, fix))
-    if found.missed_rows and scope is not None:
-        why = f"a read of these partitions lacked {found.missed_rows} rows that the source counts"
+    if comparison.missed_rows and scope is not None:
+        why = f"a read of these partitions lacked {comparison.missed_rows} rows that the source counts"
         items.append(Unverified("table", job.name, why, "sweep again; if this persists, report it as a bug"))
-        items += check_reread(found, job.name)
+        items += check_reread(comparison, job.name)
     else:
-        items += check_complete(found, job.name)
-    if not found.steady:
+        items += check_complete(comparison, job.name)
+    if not comparison.steady:
         why = "a writer that was in flight when the snapshot was pinned has completed since, or the cleaner passed it"
         fix = "sweep again; if this persists, raise hoodie.clean.commits.retained in the job that cleans the table"
         items.append(Unverified("table", job.name, why, fix))
@@ -268,60 +270,63 @@ def _describe_unverified(job: TableJob, found: Confirmed, scope: PartitionScope 
 
 
 def _result(
-    job: TableJob, context: SweepContext, found: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
+    job: TableJob, context: SweepContext, comparison: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
-    unsettled = (*_describe_unsettled(job, found), *describe_unjudged_keys(job.name, found.kinds.get("odd_key", 0)))
-    drift = {kind: found.kinds.get(kind, 0) for kind in DRIFT_KINDS}
+    unsettled = (
+        *_describe_unsettled(job, comparison),
+        *describe_unjudged_keys(job.name, comparison.kinds.get("odd_key", 0)),
+    )
+    drift = {kind: comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS}
     outcome = Outcome.DRIFT if any(drift.values()) else Outcome.UNVERIFIED if unsettled else Outcome.CLEAN
     if unverified:
         outcome = Outcome.UNVERIFIED
-    checkpoint = found.checkpoint
+    checkpoint = comparison.checkpoint
     text = None if checkpoint is None else checkpoint.checkpoint.text
     by_hash = isinstance(context.cut, HashSegments)
     return TableResult(
         name=job.name,
         outcome=outcome,
-        source=SideState(found.source_rows, found.moment.snapshot),
-        lake=SideState(found.lake_rows, found.pin.instant.completed),
+        source=SideState(comparison.source_rows, comparison.moment.snapshot),
+        lake=SideState(comparison.lake_rows, comparison.pin.instant.completed),
         checkpoint=text,
         findings=drift,
-        not_drift={kind.value: found.kinds.get(kind.value, 0) for kind in NOT_DRIFT},
+        not_drift={kind.value: comparison.kinds.get(kind.value, 0) for kind in NOT_DRIFT},
         unverified=(*unverified, *unsettled),
-        schema=context.scope.schema,
-        columns=context.scope.types,
+        schema=context.pair.schema,
+        columns=context.pair.types,
         guards=() if draft is None else draft.guards,
         corrections=Corrections() if draft is None else Corrections(upserts=draft.upserts, deletes=draft.deletes),
         segments={
-            "compared": _segments_compared(context, found),
-            "unequal": len(select_unequal(found.first.digests).ids),
+            "compared": _segments_compared(context, comparison),
+            "unequal": len(select_unequal(comparison.first.digests).ids),
         },
         provenance={
-            "segments": "hash buckets of the key" if by_hash else f"ranges of {context.scope.table.key[0]}",
-            "compared_columns": ", ".join(item.column.name for item in context.scope.agreement.columns),
+            "segments": "hash buckets of the key" if by_hash else f"ranges of {context.pair.table.key[0]}",
+            "compared_columns": ", ".join(item.column.name for item in context.pair.agreement.columns),
             "digests": f"{'inside the source' if context.mode.pushdown else 'in Spark'} ({context.mode.why})",
-            "source_clock_bound": found.moment.bound_why,
+            "source_clock_bound": comparison.moment.bound_why,
             "content_proof": context.keeper.explain() if context.keeper is not None else f"none: {context.no_proof}",
         },
     )
 
 
-def _segments_compared(context: SweepContext, found: Confirmed) -> int:
-    walked = found.first.walked if context.keeper is None else context.keeper.met
+def _segments_compared(context: SweepContext, comparison: Confirmed) -> int:
+    walked = comparison.first.walked if context.keeper is None else context.keeper.met
     done = context.cut.count if walked is None else len(walked.ids)
     return min(done, context.cut.count)
 
 
 def _notes(job: TableJob, context: SweepContext, settled: Settled) -> tuple[str, ...]:
-    found = settled.found
-    notes = [*note_settings(job.columns, context.scope), *note_masks(job, context.scope)]
+    comparison = settled.found
+    notes = [*note_settings(job.columns, context.pair), *note_masks(job, context.pair)]
     if context.keeper and context.keeper.note:
         notes.append(Note(Stake.PROOF, f"{context.keeper.note}; every segment was compared"))
-    kept = [one.column for one in context.scope.schema if one.column in context.scope.dropped]
+    kept = [change.column for change in context.pair.schema if change.column in context.pair.dropped]
     if kept:
         notes.append(
             Note(Stake.PROOF, f"gone at the source, kept in the lake and compared with nothing: {', '.join(kept)}")
         )
-    notes += found.moment.notes
+    notes += comparison.moment.notes
     if settled.silent_rows and context.watermark.moving:
         silent = f"changes without its watermark: {settled.silent_rows} rows; no pull by it brings such changes"
         notes.append(Note(Stake.ROWS, silent))
@@ -329,14 +334,14 @@ def _notes(job: TableJob, context: SweepContext, settled: Settled) -> tuple[str,
         why = "this source cannot serve a part of a key's hash segments"
         at_once = f"{why}: all were compared at once, whatever the budget or duty"
         notes.append(Note(Stake.EFFORT, at_once))
-    checkpoint = None if found.checkpoint is None else found.checkpoint.checkpoint
-    rows = {kind: found.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
+    checkpoint = None if comparison.checkpoint is None else comparison.checkpoint.checkpoint
+    rows = {kind: comparison.kinds.get(kind, 0) for kind in ("deleted", "regressed")}
     notes += note_unknown_lineage(checkpoint, context.lineage, deletes=rows["deleted"], regressed=rows["regressed"])
-    return (*notes, *note_pending(context.scope, context.watermark, checkpoint))
+    return (*notes, *note_pending(context.pair, context.watermark, checkpoint))
 
 
-def _shift_notes(context: SweepContext, found: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
-    drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
+def _shift_notes(context: SweepContext, comparison: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
+    drift_rows = sum(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     note = None if parts is None else find_shift_note(parts.shift, drift_rows, context.watermark.names)
     return () if note is None else (note,)
 
@@ -345,7 +350,7 @@ def _shift_notes(context: SweepContext, found: Confirmed, parts: Anatomy | None)
 class SweepContext:
     """Settled for the whole sweep."""
 
-    scope: Scope
+    pair: TablePair
     watermark: Watermark
     mode: Choice
     portion: Portion
@@ -358,65 +363,72 @@ class SweepContext:
         """How the key space is cut."""
         return self.portion.cut
 
+    @property
+    def walk(self) -> Walk | None:
+        """What chooses the segments to compare, the content proof or a budget; None where all are compared."""
+        return self.keeper or self.portion.walk
 
-def prepare_sweep(job: TableJob, scope: Scope, watermark: Watermark, edges: Edges, part: PartialSweep) -> SweepContext:
+
+def prepare_sweep(
+    job: TableJob, pair: TablePair, watermark: Watermark, edges: Edges, part: PartialSweep
+) -> SweepContext:
     """Choose where digests are made, and cut the keys of the part that is asked for."""
-    kept = keep_proof(job, scope, part, edges, digest_subject(job, part, scope))
+    kept = keep_proof(job, pair, part, edges, digest_subject(job, part, pair))
     keeper, why = (None, kept) if isinstance(kept, str) else (kept, "")
     if keeper is not None and keeper.past is not None:
         mode = Choice(pushdown=False, why=f"sweep.mode: {job.sweep.mode}, and most segments are proven")
     else:
-        mode = choose_mode(job, scope.table, scope.agreement, edges.source, part)
+        mode = choose_mode(job, pair.table, pair.agreement, edges.source, part)
     if keeper is not None and mode.pushdown:
         keeper, why = None, "digests are made inside the source"
     portion = cut_portion(
-        job, part, scope, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
+        job, part, pair, pushdown=mode.pushdown, source=edges.source, lake=edges.lake, clock=edges.clock
     )
     if keeper is not None:
         known = replace(keeper.base.coverage, subject=portion.coverage.subject)  # a budget may go on from it
         portion = replace(portion, cut=known.cut, coverage=known)
-    return SweepContext(scope, watermark, mode, portion, edges.source.read_lineage(), keeper, why)
+    return SweepContext(pair, watermark, mode, portion, edges.source.read_lineage(), keeper, why)
 
 
-def profile_drift(context: SweepContext, found: Confirmed, comparer: Comparer) -> Anatomy | None:
+def profile_drift(context: SweepContext, comparison: Confirmed, comparer: Comparer) -> Anatomy | None:
     """Counts by place, day, column and lateness; None where nothing drifted."""
-    drift_rows = sum(found.kinds.get(kind, 0) for kind in DRIFT_KINDS)
-    if found.findings is None or not drift_rows:
+    drift_rows = sum(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS)
+    if comparison.findings is None or not drift_rows:
         return None
-    mark, at = context.watermark, found.checkpoint
+    mark, at = context.watermark, comparison.checkpoint
     known = at is not None and mark.has_clock and mark.continues(at.checkpoint)
     reached = at.checkpoint.watermark_micros if at is not None and known else None
-    return comparer.profile_drift(found.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
+    return comparer.profile_drift(comparison.findings, drift_rows, timed=mark.has_clock, reached_micros=reached)
 
 
 def draft_plan(
-    job: TableJob, context: SweepContext, found: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock
+    job: TableJob, context: SweepContext, comparison: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock
 ) -> Plan:
     """The plan for these findings, with its guards and what must still hold when it is applied."""
-    deletes = found.kinds.get("deleted", 0)
-    drift = {kind: found.kinds[kind] for kind in DRIFT_KINDS if found.kinds.get(kind)}
+    deletes = comparison.kinds.get("deleted", 0)
+    drift = {kind: comparison.kinds[kind] for kind in DRIFT_KINDS if comparison.kinds.get(kind)}
     upserts = sum(drift.values()) - deletes
-    table_rows = None if end.is_whole else found.source_rows + end.source_rows_left_out
+    table_rows = None if end.is_whole else comparison.source_rows + end.source_rows_left_out
     return Plan(
         run_id=job.run_id,
         table=job.name,
         created_micros=clock.utc_micros(),
         lake_path=job.lake.path,
-        lake_instant=found.pin.instant.completed,
-        source_identity=context.scope.table.identity,
-        source_snapshot=found.moment.snapshot,
-        key=context.scope.table.key,
-        columns=tuple(item.column.name for item in context.scope.agreement.columns),
+        lake_instant=comparison.pin.instant.completed,
+        source_identity=context.pair.table.identity,
+        source_snapshot=comparison.moment.snapshot,
+        key=context.pair.table.key,
+        columns=tuple(item.column.name for item in context.pair.agreement.columns),
         segmentation=build_segmentation_document(context.cut),
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
-        guards=check_guards(job, found, parts.columns, table_rows=table_rows, lineage=context.lineage),
+        guards=check_guards(job, comparison, parts.columns, table_rows=table_rows, lineage=context.lineage),
         requirements=(
             Requirement("lake_path", job.lake.path),
-            Requirement("source_identity", context.scope.table.identity),
-            Requirement("record_key", ",".join(context.scope.lake_table.record_key)),
-            Requirement(SCHEMA, write_schema(context.scope.agreement)),
+            Requirement("source_identity", context.pair.table.identity),
+            Requirement("record_key", ",".join(context.pair.lake_table.record_key)),
+            Requirement(SCHEMA, write_schema(context.pair.agreement)),
             Requirement(MAX_AGE, str(job.max_plan_age_micros)),
             *build_part_requirements(describe_part(end), end.asked),
             *build_lineage_requirements(context.lineage),

@@ -8,7 +8,7 @@ against the lake's.
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,9 +16,11 @@ from functools import partial
 
 from hudi_reconcile.core.errors import LakeError, UsageError
 from hudi_reconcile.core.pull.cursor import build_next_window
-from hudi_reconcile.core.sweep.coverage import count_all_segments
 from hudi_reconcile.core.sweep.drift import PendingRange
-from hudi_reconcile.core.sweep.segments import Pace, Segmentation, SegmentSet, choose_first_batch, choose_next_batch
+from hudi_reconcile.core.sweep.segments import (
+    NO_SEGMENTS,
+    SegmentSet,
+)
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
@@ -26,20 +28,18 @@ from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
+from hudi_reconcile.stages.sweep.scan import Scan, scan_segments
 from hudi_reconcile.stages.sweep.second_look import can_narrow, choose_second_look
 from hudi_reconcile.stages.sweep.short_reads import (
-    BusyRead,
+    Loss,
     count_before,
-    count_missed_by_walk,
     count_missed_in_scope,
-    count_read,
-    doubt_digests,
     is_still,
     suspect_loss,
+    weigh_counts,
 )
 from hudi_reconcile.stages.watermark import Watermark
 
-NO_SEGMENTS = SegmentSet(())
 # A busy table may come one short by chance, in a look out of three at worst; a read that loses rows does so each time.
 _FIRST_LOOKS = 4
 
@@ -65,8 +65,8 @@ class Confirmed:
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
     a pin has completed since, or the cleaner passed it: then the pin did not name one whole snapshot. `missed_rows` is how
     many rows the first read lacked against the table's own count, None where nobody can tell. `unexplained` are segments
-    whose digests differ while their rows are equal: digests that prove nothing. `misread_rows` were equal when they were read
-    again, though neither side had changed: one of the reads was not whole.
+    whose digests differ while their rows are equal: digests that prove nothing. `misread_rows` differed in one read and were
+    equal in another, though neither side had changed: one of the reads was not whole.
     """
 
     first: FirstLook
@@ -97,7 +97,7 @@ def select_unequal(digests: tuple[SegmentDigest, ...]) -> SegmentSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class LookTiming:
     """When a difference is pending, and how long to wait between the looks. `foreign`: another tool may pull too.
 
     `limit_seconds` may be spent on looking again at rows that moved between the looks.
@@ -116,7 +116,7 @@ class _First:
     """A first look, and the frames that only the second needs; `candidates` is None where every segment was equal.
 
     `kept` are the lake's rows that are looked at again, None where they are yet to be read. `suspected`: rows are missing, or
-    the source lost some and gained others while it was read.
+    the source lost some and gained others while it was read; `loss` is how many.
     """
 
     look: FirstLook
@@ -124,9 +124,10 @@ class _First:
     candidates: Frame | None
     missed: int | None
     suspected: bool
+    loss: Loss
 
 
-def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
+def look_twice(sides: Sides, timing: LookTiming, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
     """Compare all segments, or some; with a walk as many as its budget lets.
 
     Raises LakeError where the table has no completed commit.
@@ -135,50 +136,61 @@ def look_twice(sides: Sides, waiting: Waiting, segments: SegmentSet | None, walk
     if first.candidates is None:
         return Confirmed(first.look, None, {}, pin, moment, checkpoint, sides.lake.is_intact(pin), first.missed)
     begun = moment
-    waiting.clock.sleep(waiting.settle_seconds)
+    timing.clock.sleep(timing.settle_seconds)
     later, checkpoint = pin_lake(sides.lake)
     moment = sides.source.read_moment()
     # An instant shows one state, so the rows that were kept are those of now.
     part, kept = first.look.next_segments, first.kept
     if kept is None or later.instant != pin.instant:
         kept = sides.comparer.keep(sides.lake_rows(later), part)
-    pending = find_pending_range(checkpoint, waiting, sides, moment)
+    pending = find_pending_range(later, checkpoint, timing, sides, moment)
     with hold_one_moment(sides):
         look = Look(sides.source_rows(part), kept)
         findings = sides.comparer.judge_candidates(
             first.candidates, look, part, pending, whole_lake=partial(sides.lake.read_rows, later)
         )
-        findings, kinds = _doubt_losses(sides, findings, begun)
-    unproven = (
-        _check_unexplained(sides, later, select_unequal(first.look.digests), findings)
-        if sides.pushdown and segments is None
-        else NO_SEGMENTS
-    )
-    steady = all(sides.lake.is_intact(one) for one in {pin, later})
+        findings, kinds, silent = _doubt_losses(sides, findings, begun, first)
+    unproven = find_unexplained(sides, later, silent) if sides.pushdown and segments is None else NO_SEGMENTS
+    steady = all(sides.lake.is_intact(lake_pin) for lake_pin in {pin, later})
     # What some partitions lack is deleted only where a read of them is known to be complete.
     missed = count_missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
-    misread = _misread(sides, kinds, begun) if later.instant == pin.instant else 0
+    silent_segments = len(silent.ids) - len(unproven.ids)
+    misread = _misread(sides, kinds, silent_segments, begun) if later.instant == pin.instant else 0
     return Confirmed(first.look, findings, kinds, later, moment, checkpoint, steady, missed, unproven, misread)
 
 
-def _doubt_losses(sides: Sides, findings: Frame, begun: Moment) -> tuple[Frame, Mapping[str, int]]:
-    """The findings, and how many of each kind; rows that the source still counts, though the reads lacked them, are `moving`.
+def _doubt_losses(
+    sides: Sides, findings: Frame, begun: Moment, first: _First
+) -> tuple[Frame, Mapping[str, int], SegmentSet]:
+    """The findings, their number by kind, and the unequal segments in which none lies.
+
+    Rows that the source still counts, though the reads lacked them, are `moving`.
 
     A read that lost a row which the lake lacks shows the same as a row that was deleted meanwhile; and reads that lose a row
     which the lake has, the same as a deleted one. So the source is asked for those keys once more, by its own count; of deleted
-    rows only where the counts around the first read prove nothing.
+    rows only where the counts around the first read prove nothing, or that it came short.
     """
-    kinds = sides.comparer.count(findings, "kind")
+    unequal = select_unequal(first.look.digests)
+    kinds, silent = _count_kinds(sides, findings, unequal)
     doubted: list[KeysOf] = ["absent"] if kinds.get("settled") else []
-    if kinds.get("deleted") and not sides.one_snapshot and not is_still(sides, begun):
+    if kinds.get("deleted") and (first.missed or not (sides.one_snapshot or is_still(sides, begun))):
         doubted.append("deleted")
     for which in doubted:
         held_rows = _count_named(sides, sides.comparer.named_keys(findings, which, MOST_ASKED))
         # What cannot be asked for is not settled; a delete of it is asked for by other means before it is made.
         if held_rows or (held_rows is None and which == "absent"):
             findings = sides.comparer.unsettle(findings, which)
-            kinds = sides.comparer.count(findings, "kind")
-    return findings, kinds
+            kinds, silent = _count_kinds(sides, findings, unequal)
+    return findings, kinds, silent
+
+
+def _count_kinds(sides: Sides, findings: Frame, unequal: SegmentSet) -> tuple[Mapping[str, int], SegmentSet]:
+    kinds, segments = Counter[str](), set[int]()
+    for place, rows in sides.comparer.count(findings, "segment", "kind").items():
+        segment, kind = place.split(" ")
+        kinds[kind] += rows
+        segments.add(int(segment))
+    return kinds, SegmentSet.of(set(unequal.ids) - segments)
 
 
 def _count_named(sides: Sides, keys: Sequence[Key] | None) -> int | None:
@@ -192,33 +204,30 @@ def _look_until_whole(
     sides: Sides, segments: SegmentSet | None, walk: Walk | None
 ) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
     """The first look, again where it seems that rows are missing from it."""
-    for left in reversed(range(_FIRST_LOOKS)):
+    known = Loss()
+    for looks_left in reversed(range(_FIRST_LOOKS)):
         pin, checkpoint = pin_lake(sides.lake)
         moment = sides.source.read_moment()
-        asks_beside = segments is None and left == _FIRST_LOOKS - 1
-        first = _first_look(sides if asks_beside else replace(sides, survey=None), pin, moment, segments, walk)
-        if not first.suspected or not left:
+        asks_beside = segments is None and looks_left == _FIRST_LOOKS - 1
+        looked = sides if asks_beside else replace(sides, survey=None)
+        first = _first_look(looked, pin, moment, segments, walk, known=known)
+        if not first.suspected or not looks_left:
             return pin, checkpoint, moment, first
+        known = first.loss
     raise AssertionError(_FIRST_LOOKS)
 
 
 def _first_look(
-    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None
+    sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None, *, known: Loss
 ) -> _First:
     with hold_one_moment(sides) as frozen:
-        is_whole = not isinstance(walk, Scan) or walk.is_endless
-        digests, done, before, altered = _counted_digests(sides, pin, segments, walk)
-        missed, certain = None, True
-        if not is_whole and sides.scope is None:
-            part = restrict_walk(done, sides.cut)
-            missed = count_missed_by_walk(sides, moment, digests, part, frozen=frozen)
-        elif before is not None:
-            certain = frozen or is_still(sides, moment)
-            missed = before - count_read(digests) if certain else None
-        busy = None if before is None or certain else BusyRead(before, digests, NO_SEGMENTS)
-        if busy is not None and segments is None:
-            busy = doubt_digests(sides, busy)
-            digests = busy.digests
+        counted = _counted_digests(sides, pin, segments, walk)
+        digests, done, before = counted.digests, counted.walked, counted.before_rows
+        missed, busy = weigh_counts(
+            sides, moment, digests, before, done, by_batch=counted.by_batch_rows, segments=segments, frozen=frozen
+        )
+        loss = Loss()
+        digests = digests if busy is None else busy.digests
         part = unequal = select_unequal(digests)
         kept = candidates = None
         if unequal.ids:
@@ -230,26 +239,39 @@ def _first_look(
             if is_narrow:
                 part = choose_second_look(sides, digests, unequal, candidates)
         if busy is not None:
-            missed = suspect_loss(sides, busy, candidates, segments)
-        look = FirstLook(digests, part, done, altered)
-        return _First(look, kept, candidates, missed, bool(missed) and not certain)
+            loss = suspect_loss(sides, busy, candidates, segments, known)
+            missed = loss.rows or None
+        is_suspected = (loss.rows > 0 or loss.is_excused) and before is not None
+        return _First(FirstLook(digests, part, done, counted.altered), kept, candidates, missed, is_suspected, loss)
 
 
-def _counted_digests(
-    sides: Sides, pin: LakePin, segments: SegmentSet | None, walk: Walk | None
-) -> tuple[tuple[SegmentDigest, ...], SegmentSet | None, int | None, tuple[str, ...] | None]:
-    """Digests, the segments that a budget sufficed for, the rows that the source counted, and the columns that a read alters."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """Digests, and what the source counted of the same rows: before all of them, or before each batch of a walk.
+
+    `walked` are the segments that a budget sufficed for, and `altered` the columns that a read alters.
+    """
+
+    digests: tuple[SegmentDigest, ...]
+    walked: SegmentSet | None = None
+    before_rows: int | None = None
+    by_batch_rows: int | None = None
+    altered: tuple[str, ...] | None = None
+
+
+def _counted_digests(sides: Sides, pin: LakePin, segments: SegmentSet | None, walk: Walk | None) -> _Counted:
     if isinstance(walk, ProofKeeper):
         kept, rows = walk.look(sides, pin)
-        return kept, None, rows, None
+        return _Counted(digests=kept, before_rows=rows)
     if walk is None and sides.survey and not sides.scope:
         surveyed, rows_beside, altered = _digest_beside_survey(sides, pin, sides.survey)
-        return surveyed, None, rows_beside, altered
-    before = count_before(sides, segments) if walk is None or walk.is_endless else None
+        return _Counted(digests=surveyed, before_rows=rows_beside, altered=altered)
+    # Which segments a budget suffices for is known after the read, but where all are read at once.
+    before = count_before(sides, segments) if walk is None or walk.is_endless or walk.at_once else None
     if walk is None:
-        return _digests(sides, pin, segments), None, before, None
-    digests, done = scan_segments(sides, pin, walk)
-    return digests, done, before, None
+        return _Counted(digests=_digests(sides, pin, segments), before_rows=before)
+    digests, done, rows_by_batch = scan_segments(sides, pin, walk, counts=before is None)
+    return _Counted(digests=digests, walked=done, before_rows=before, by_batch_rows=rows_by_batch)
 
 
 @contextmanager
@@ -281,17 +303,17 @@ def _digest_beside_survey(
     Where it finds more rows than were read, the next look counts before it reads.
     """
     look, answer = sides.first_look(pin), begin()
-    digests, found = sides.comparer.compare_digests(look, None), answer()
-    return digests, found.rows, found.altered
+    digests, survey = sides.comparer.compare_digests(look, None), answer()
+    return digests, survey.rows, survey.altered
 
 
-def _check_unexplained(sides: Sides, pin: LakePin, unequal: SegmentSet, findings: Frame) -> SegmentSet:
-    told = {int(segment) for segment in sides.comparer.count(findings, "segment")}
-    return find_unexplained(sides, pin, SegmentSet.of(set(unequal.ids) - told))
+def _misread(sides: Sides, kinds: Mapping[str, int], silent_segments: int, since: Moment) -> int:
+    """Rows, at least, of which two reads of one state differ: those that changed, and one of each silent segment.
 
-
-def _misread(sides: Sides, kinds: Mapping[str, int], since: Moment) -> int:
-    changed = kinds.get("settled", 0) + kinds.get("moving", 0)
+    Not where a row within a tolerance, or outside the partitions asked for, may be why digests differ.
+    """
+    silent_rows = 0 if sides.agreement.is_tolerant or sides.scope is not None else silent_segments
+    changed = kinds.get("settled", 0) + kinds.get("moving", 0) + silent_rows
     return changed if changed and is_still(sides, since) else 0
 
 
@@ -311,77 +333,34 @@ def pin_lake(lake: Lake) -> tuple[LakePin, CheckpointAt | None]:
 
 
 def find_pending_range(
-    checkpoint: CheckpointAt | None, waiting: Waiting, sides: Sides, moment: Moment
+    pin: LakePin, checkpoint: CheckpointAt | None, timing: LookTiming, sides: Sides, moment: Moment
 ) -> PendingRange | None:
     """The rows that coming pulls will read; None where no checkpoint with these columns, of this source, exists.
 
-    A pull refuses to go on from another source's checkpoint, so nothing may wait for it.
+    What HoodieStreamer commits after the pin counts for nothing: the pinned lake lacks the rows that it brought. A pull refuses
+    to go on from another source's checkpoint, so nothing may wait for it.
     """
-    mark, ours = waiting.watermark, None if checkpoint is None else checkpoint.checkpoint
+    mark, ours = timing.watermark, None if checkpoint is None else checkpoint.checkpoint
+    if not mark.moving:
+        return None
     if ours is not None and ours.source_identity != sides.table.identity:
         ours = None
-    if waiting.foreign:
-        reached = find_furthest_mark(mark, ours, sides.lake.read_origin())
-        known = reached is not None  # that a correction carried an empty checkpoint says nothing of its own puller
+    if timing.foreign:
+        after = find_furthest_mark(
+            mark, ours, sides.lake.read_origin(pin.instant), overlap_micros=timing.overlap_micros
+        )
+        known = after is not None  # that a correction carried an empty checkpoint says nothing of its own puller
     else:
         reached = mark.find_reached_mark(ours)
+        window = build_next_window(mark.order, reached, None, overlap_micros=timing.overlap_micros)
+        after = None if window.lower is None else window.lower.mark
         known = ours is not None and mark.continues(ours)
-    if not known or not mark.moving:
+    if not known:
         return None
-    window = build_next_window(mark.order, reached, None, overlap_micros=waiting.overlap_micros)
-    after = None if window.lower is None else window.lower.mark
     return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """All segments in their order, and until when a new batch may begin. `at_once`: a part costs as much as the whole.
-
-    After each batch the source rests, so that batches take `duty` of the time.
-    """
-
-    clock: Clock
-    order: tuple[int, ...]
-    until_seconds: float
-    at_once: bool = False
-    duty: float = 1.0
-
-    @property
-    def is_endless(self) -> bool:
-        """True where every segment's turn comes."""
-        return math.isinf(self.until_seconds)
-
-
 Walk = Scan | ProofKeeper
-
-
-def restrict_walk(walked: SegmentSet | None, cut: Segmentation) -> SegmentSet | None:
-    """The scanned segments; None where all were scanned: then the source gets no segment filter."""
-    return None if walked is None or len(walked.ids) == count_all_segments(cut) else walked
-
-
-def scan_segments(sides: Sides, pin: LakePin, walk: Scan) -> tuple[tuple[SegmentDigest, ...], SegmentSet]:
-    """Digest both sides batch by batch, by segment, and which those were. At least one batch is compared."""
-    clock, order = walk.clock, walk.order
-    begun = clock.monotonic_seconds()
-    digests: list[SegmentDigest] = []
-    done, last, woke = 0, 0, begun
-    while done < len(order):
-        now = clock.monotonic_seconds()
-        unequal = sum(not one.equal for one in digests)
-        pace = Pace(len(order), done, last, unequal, now - begun, walk.until_seconds - now)
-        last = len(order) if walk.at_once else choose_next_batch(pace)
-        if walk.duty < 1 and not walk.at_once:
-            last = min(last, choose_first_batch(len(order)))  # long batches would be long bursts
-        if not last:
-            break
-        if done:
-            clock.sleep((now - woke) * (1 / walk.duty - 1))
-            woke = clock.monotonic_seconds()
-        chosen = restrict_walk(SegmentSet.of(order[done : done + last]), sides.cut)
-        digests += sides.comparer.compare_digests(sides.first_look(pin, chosen), chosen)
-        done += last
-    return tuple(sorted(digests, key=lambda one: one.segment)), SegmentSet.of(order[:done])
 
 
 def digest_both(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
@@ -395,12 +374,12 @@ def join_sums(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> t
     """The sums of both sides, segment by segment; a segment that one side lacks has no rows there."""
     ours = {item.segment: item for item in source}
     theirs = {item.segment: item for item in lake}
-    found = []
+    digests = []
     for segment in sorted(ours.keys() | theirs.keys()):
         here = ours.get(segment, SegmentSum(segment, 0, 0, 0))
         there = theirs.get(segment, SegmentSum(segment, 0, 0, 0))
-        found.append(SegmentDigest(segment, here.rows, there.rows, here == there))
-    return tuple(found)
+        digests.append(SegmentDigest(segment, here.rows, there.rows, here == there))
+    return tuple(digests)
 
 
 def find_unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:
@@ -412,7 +391,9 @@ def find_unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSe
     if not quiet.ids:
         return quiet
     wanted = set(quiet.ids)
-    still = SegmentSet.of(one.segment for one in digest_both(sides, pin) if one.segment in wanted and not one.equal)
+    still = SegmentSet.of(
+        digest.segment for digest in digest_both(sides, pin) if digest.segment in wanted and not digest.equal
+    )
     if not still.ids:
         return still
     comparer = sides.comparer

@@ -375,3 +375,39 @@ def test_two_writers_of_one_file_group_at_once_are_refused_and_what_came_after_i
         ("u", "cherry", "date")
     ]
     assert last.completed == later[0]["instant"]
+
+
+def test_commit_beside_a_compaction_that_is_planned_is_refused_as_beside_one_that_is_done(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its log file belongs to the slice that the compaction will make: as of the commit no state holds its rows."""
+    path = str(tmp_path / "fruit")
+    options = {
+        "hoodie.table.name": "fruit",
+        "hoodie.datasource.write.recordkey.field": "name",
+        "hoodie.table.ordering.fields": "ts",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+        "hoodie.datasource.write.operation": "upsert",
+        "hoodie.compact.inline": "false",
+    }
+
+    def write(batch: list[tuple[str, str, int]]) -> None:
+        frame = spark.createDataFrame(batch, "name string, fruit string, ts int").coalesce(1)
+        frame.write.format("hudi").options(**options).mode("append").save(path)
+
+    for number, fruit in enumerate(("apple", "banana", "cherry")):
+        write([("jack", fruit, number)])
+    soon = "options => 'hoodie.compact.inline.max.delta.commits=1'"
+    spark.sql(f"call run_compaction(op => 'schedule', path => '{path}', {soon})").collect()
+    (planned,) = Timeline(spark, path).pending()
+    *_, last = sorted(Timeline(spark, path).list_completed(), key=lambda action: str(action.completed))
+    # As if the writer had been at work still when the compaction was planned, which Hudi allows from table version 8 on.
+    late = str(int(planned.requested) + 1)
+    folder = Path(path) / ".hoodie" / "timeline"
+    (folder / f"{last.requested}_{last.completed}.deltacommit").rename(folder / f"{last.requested}_{late}.deltacommit")
+
+    code = run(["changes", "--path", path, "--type", "min-delta", "--from", str(last.requested)])
+
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert "wrote the same files at the same time" in err

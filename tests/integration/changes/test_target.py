@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from hudi_reconcile.changefeed.postgres_sink import PostgresTarget, Row, TargetError
+from hudi_reconcile.cli.main import run
 from hudi_reconcile.core.errors import UsageError
+from tests.integration.changes.copies import Copy
 from tests.support.postgres import Database
 
 LAKE = {"a": "int", "b": "string", "note": "string", "amount": "decimal(12,4)", "raw": "binary"}
@@ -115,3 +120,113 @@ def test_nothing_that_others_planted_on_the_writers_path_runs_when_rows_are_brou
 
     assert pg.query("select id, note, raw from copy") == [(2, "b", None)]
     assert pg.query("select funcname from pg_stat_user_functions") == []
+
+
+@pytest.mark.parametrize("event", ["insert or update", "delete"])
+def test_row_that_a_trigger_of_the_target_swallows_ends_the_delivery(
+    pg: Database, target: PostgresTarget, event: str
+) -> None:
+    bring(target, ("i", ["1", "k", "x", None, None, None]))
+    pg.execute(
+        "create function swallow() returns trigger language plpgsql as 'begin return null; end'",
+        f"create trigger swallow before {event} on copy for each row execute function swallow()",
+    )
+
+    with pytest.raises(TargetError, match=r"kept .* from being made; nothing was written"):
+        bring(target, ("d", ["1", "k", None, None, None, None]), ("i", ["2", "k", "y", None, None, None]))
+
+    assert pg.query("select a, note from copy") == [(1, "x")]
+
+
+def test_target_that_a_crash_empties_is_refused(pg: Database, target: PostgresTarget) -> None:
+    pg.execute("alter table copy set unlogged")
+
+    with pytest.raises(UsageError, match="is UNLOGGED"):
+        bring(target, ("i", ["1", "k", "x", None, None, None]))
+
+
+def test_policy_that_hides_rows_of_the_target_ends_the_delivery(
+    pg: Database, target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pg.execute("alter table copy enable row level security", "alter table copy force row level security",
+               "create policy great on copy using (a > 1)",
+               "create role feeder login password 'feeder'", "grant all on copy to feeder")  # fmt: skip
+    server = pg.server
+    feeder = replace(target, url=f"postgresql://feeder@{server.host}:{server.port}/{pg.name}")
+    monkeypatch.setenv("PGPASSWORD", "feeder")
+    try:
+        with pytest.raises(TargetError, match="42501"):
+            bring(feeder, ("d", ["1", "k", None, None, None, None]))
+    finally:
+        pg.execute("drop owned by feeder", "drop role feeder")
+
+
+def test_mark_of_a_target_changes_when_it_is_made_anew_or_gets_a_column_and_grows_otherwise(
+    pg: Database, target: PostgresTarget
+) -> None:
+    before = target.read_mark([*LAKE, "more"])
+    bring(target, ("i", ["1", "k", "x", None, None, None]))
+    after = target.read_mark([*LAKE, "more"])
+    pg.execute("alter table copy add column more text")
+    wider = target.read_mark([*LAKE, "more"])
+    pg.execute("drop table copy", TABLE)
+    anew = target.read_mark(LAKE)
+
+    assert before.columns == {"a": 1, "b": 2, "note": 3, "amount": 4, "raw": 5, "code": 6}
+    assert [(before.server, before.timeline)] == pg.query(
+        "select s.system_identifier::text, c.timeline_id from pg_control_system() s, pg_control_checkpoint() c"
+    )
+    assert (after.transaction > before.transaction, after.explain_change(before)) == (True, None)
+    assert before.explain_change(after) == "its server was restored to an earlier state"
+    assert wider.explain_change(after) == "it has new columns: more"
+    assert anew.explain_change(after) == "it was made anew"
+
+
+def test_mark_of_a_target_whose_server_hides_its_control_file_is_told_all_the_same(
+    pg: Database, target: PostgresTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = target.read_mark(LAKE)
+    functions = "pg_control_system(), pg_control_checkpoint()"
+    pg.execute(f"revoke execute on function {functions} from public", "create role feeder login password 'feeder'")
+    server = pg.server
+    feeder = replace(target, url=f"postgresql://feeder@{server.host}:{server.port}/{pg.name}")
+    monkeypatch.setenv("PGPASSWORD", "feeder")
+    try:
+        mark = feeder.read_mark(LAKE)
+    finally:
+        pg.execute(f"grant execute on function {functions} to public", "drop role feeder")
+
+    assert (mark.server, mark.timeline, mark.table) == ("", 0, full.table)
+    assert mark.explain_change(full) is None
+
+
+def test_consumer_whose_table_was_made_anew_is_refused_and_goes_on_where_it_is_told_to(
+    spark: SparkSession,
+    pg: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    copy = Copy.of(spark, tmp_path, pg, "copy_on_write", None)
+    copy.write()
+    assert copy.bring(monkeypatch) == 0
+    pg.execute("create table kept (like copy including all)", "insert into kept select * from copy",
+               "drop table copy", "alter table kept rename to copy")  # fmt: skip
+    copy.write()
+    capsys.readouterr()
+
+    assert copy.bring(monkeypatch) == 2
+    message = capsys.readouterr().err
+    assert "it was made anew" in message
+    (start,) = set(re.findall(r"--from (\d{17})", message))
+    assert run([*copy.arguments, "--from", start]) == 0
+    assert copy.rows() == copy.states()[-1]
+    copy.write()
+    assert copy.bring(monkeypatch) == 0
+    assert copy.rows() == copy.states()[-1]
+
+
+def test_place_of_a_target_names_no_user_and_no_option(target: PostgresTarget) -> None:
+    given = replace(target, url="postgresql://ann@db.example:5433/shop?sslmode=require&host=/run/pg", table="a.b")
+
+    assert given.place == "db.example:5433/shop host /run/pg table a.b"

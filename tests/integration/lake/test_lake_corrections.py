@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
-from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.tables.values import LakePin, TableType
 from hudi_reconcile.lake import correct, options
 from hudi_reconcile.lake.bridge import Timeline

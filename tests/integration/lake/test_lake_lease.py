@@ -78,7 +78,7 @@ def test_process_killed_while_it_clears_up_after_another_leaves_both_to_the_next
     gone = {"holder": mine["holder"] | {"started": "1"}}
     file.write_text(json.dumps(mine | gone | {"since": "20260101000000000", "since_ms": 1}))
 
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

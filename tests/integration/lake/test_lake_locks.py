@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import SupersededError
-from hudi_reconcile.core.plan.lake_locks import LockProviderError
+from hudi_reconcile.core.lake.locks import LockProviderError
 from hudi_reconcile.lake.hudi_lake import HudiLake
 from tests.integration.lake.support import checkpoint, content, frame, new_table, table_of
 

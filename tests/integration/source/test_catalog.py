@@ -10,6 +10,7 @@ from hudi_reconcile.core.errors import RefusedError, UsageError
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import PartitionField, SourceTable
 from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.postgres.catalog import COLUMNS_QUERY
 from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
@@ -215,6 +216,32 @@ def test_partial_unique_index_over_columns_that_are_not_null_proves_nothing(pg: 
         assert found.find_key_faults(found.describe()).duplicated_keys == 1
 
 
+def test_primary_key_of_a_parent_proves_nothing_of_its_children(pg: Database) -> None:
+    pg.execute(
+        "create table t (a int primary key)",
+        "create table t_1 (primary key (a)) inherits (t)",
+        "create table t_2 (primary key (a)) inherits (t)",
+        "insert into t_1 values (5)",
+        "insert into t_2 values (5)",
+    )
+
+    with source(pg, "t") as found:
+        assert found.find_key_faults(found.describe()).duplicated_keys == 1
+
+
+def test_primary_key_of_a_partitioned_table_is_proof(pg: Database) -> None:
+    pg.execute(
+        "create table t (a int primary key) partition by range (a)",
+        "create table t_1 partition of t for values from (0) to (9)",
+    )
+    with source(pg, "t") as found:
+        found.describe()
+        asked = found.find_key_faults
+        pg.execute("drop table t")  # a count would fail
+
+        assert asked(SourceTable("t", (), (), 0, "")).duplicated_keys == 0
+
+
 def test_unique_index_over_nullable_columns_proves_nothing(pg: Database) -> None:
     pg.execute("create table t (a int unique)", "insert into t values (null), (null), (1)")
 
@@ -240,3 +267,29 @@ def test_sequences_that_hand_out_more_than_one_id_at_once_are_known(pg: Database
         facts = found.table_facts(TableRequest(name="t", table="t"))
 
     assert facts.id_cache == {"id": 20, "d": 7}
+
+
+def test_not_null_is_believed_of_rows_that_the_server_holds_to_it_alone(pg: Database) -> None:
+    pg.execute(
+        "create table parent (id int primary key, a text)",
+        "create table child () inherits (parent)",
+        "alter table only parent alter a set not null",
+        "insert into child values (1, null)",
+        "create table parted (id int not null, a text not null) partition by range (id)",
+        "create table part partition of parted for values from (0) to (9)",
+        "create foreign data wrapper nowhere",
+        "create server files foreign data wrapper nowhere",
+        "create foreign table far (id int not null, a text not null) server files",
+        "create table mixed (id int not null, a text not null) partition by range (id)",
+        "create foreign table far_part partition of mixed for values from (0) to (9) server files",
+    )
+
+    nullable = {}
+    for table in ("child", "parent", "part", "parted", "far", "mixed"):
+        rows = pg.query(COLUMNS_QUERY.replace(" :oid ", f" '{table}'::regclass "))
+        nullable[table] = [row[-1] for row in rows]
+
+    assert nullable == {
+        "child": [False, True], "parent": [True, True], "part": [False, False], "parted": [False, False],
+        "far": [True, True], "mixed": [True, True],
+    }  # fmt: skip

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.read_plan import Limits, ReadPlan
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, SegmentSet
 from hudi_reconcile.core.tables.canonical_text import choose_bucket, render_canonical_text
@@ -23,6 +24,7 @@ from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
 from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, read
 from hudi_reconcile.source.table_source import TableSource
+from hudi_reconcile.spark import jdbc_catalog
 from hudi_reconcile.spark.jdbc_catalog import open_database
 from tests.support.jdbc import JdbcDatabase, add_drivers
 
@@ -202,7 +204,8 @@ def test_rows_of_each_key_range_are_counted_by_the_product_itself(
     """Beyond both ends, below zero and at the ends of 64 bits too; NULL keys have their own segment."""
     add_drivers(spark)
     database = JdbcDatabase(spark, product, tmp_path)
-    keys = (-(2**63) + 1, -9, -8, -1, 0, 1, 7, 8, 15, 16, 2**63 - 1, None, None)
+    far = (-7 * 2**60 - 1, -7 * 2**60, -3 * 2**60 + 5, 6 * 2**60 - 1, 6 * 2**60)
+    keys = (-(2**63) + 1, -9, -8, -1, 0, 1, 7, 8, 15, 16, 2**63 - 1, *far, None, None)
     rows = [f"({'null' if key is None else key}, {at})" for at, key in enumerate(keys)]
     database.execute('create table "t" ("k" bigint, "at" integer)')
     database.execute(*(f'insert into "t" values {one}' for one in rows))
@@ -210,7 +213,8 @@ def test_rows_of_each_key_range_are_counted_by_the_product_itself(
     engine = JdbcEngine(JdbcSource(url=database.url), lambda login: open_database(jvm, login))
     try:
         source = TableSource(engine, TableRequest("t", '"t"', key=("k",)), spark, zone="UTC")
-        for cut in (RangeSegments("k", -8, 8, 3), RangeSegments("k", -16, 8, 1), RangeSegments("k", 0, 4, 2)):
+        wide = RangeSegments("k", -(2**63), 2**60, 16)
+        for cut in (RangeSegments("k", -8, 8, 3), RangeSegments("k", -16, 8, 1), RangeSegments("k", 0, 4, 2), wide):
             assert source.count_segments(source.describe(), cut) == Counter(map(cut.find_segment, keys)), cut
     finally:
         engine.close()
@@ -239,3 +243,22 @@ def _written(product: str, form: str, value: Any) -> str:
     if isinstance(value, bytes):
         return f"X'{value.hex()}'" if product == "h2" else "'" + "".join(f"\\x{one:02x}" for one in value) + "'::blob"
     return form.format(str(value).replace("'", "''"))
+
+
+def test_counts_of_more_segments_than_a_page_holds_lack_none(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_drivers(spark)
+    database = JdbcDatabase(spark, "h2", tmp_path)
+    database.execute('create table "t" ("k" bigint)', 'insert into "t" select x from system_range(0, 5999)')
+    jvm = spark._jvm
+    engine = JdbcEngine(JdbcSource(url=database.url), lambda login: open_database(jvm, login))
+    try:
+        source = TableSource(engine, TableRequest("t", '"t"', key=("k",)), spark, zone="UTC")
+        table, cut = source.describe(), RangeSegments("k", 0, 4, 1_500)
+        assert source.count_segments(table, cut) == dict.fromkeys(range(1_500), 4)
+        monkeypatch.setattr(jdbc_catalog, "MOST_ROWS", 1_499)
+        with pytest.raises(SourceError, match="more than 1,499 rows"):
+            source.count_segments(table, cut)
+    finally:
+        engine.close()

@@ -403,14 +403,15 @@ def test_skewed_keys_are_read_in_even_parts_without_a_histogram(maria: MariaData
 def test_rows_of_each_segment_are_counted_by_the_server_as_they_are_read(
     maria: MariaDatabase, spark: SparkSession
 ) -> None:
-    keys = (0, 1, 7, 8, 15, 16, 2**63 - 1)
+    keys = (0, 1, 7, 8, 15, 16, 2**60, 6 * 2**60 - 1, 2**63 - 1)
     maria.execute(
         "create table t (k bigint unsigned not null primary key)",
         f"insert into t values {', '.join(f'({key})' for key in keys)}",
     )
     with source(maria, spark) as found:
         table = found.describe()
-        for cut in (RangeSegments("k", 0, 8, 3), RangeSegments("k", 0, 8, 1), HashSegments(("k",), 4, "md5")):
+        wide = RangeSegments("k", 0, 2**60, 8)
+        for cut in (RangeSegments("k", 0, 8, 3), RangeSegments("k", 0, 8, 1), wide, HashSegments(("k",), 4, "md5")):
             read = {one: frame(found.read_rows(table, cut, SegmentSet.of([one]))).count() for one in range(cut.count)}
             assert found.count_segments(table, cut) == {one: held for one, held in read.items() if held}, cut
         assert found.count_segments(table, HashSegments(("k",), 4)) is None

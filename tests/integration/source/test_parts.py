@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Order, build_full_window
 from hudi_reconcile.core.pull.read_plan import ReadPlan
-from hudi_reconcile.core.sweep.segments import KeyExtent, Segmentation, choose
+from hudi_reconcile.core.sweep.segments import KeyExtent, RangeSegments, Segmentation, choose
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Frame, Staged
 from hudi_reconcile.source import pull_reads
@@ -210,3 +211,18 @@ def test_dry_run_tells_the_plan_and_changes_nothing(
     assert pulled["cost"]["source_parts"] == 1
     assert pulled["cost"]["phases_seconds"].keys() == {"plan", "read", "write", "other"}
     assert cost["source_parts_repeated"] == 0
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("bigint", 63), ("integer", 31)])
+def test_rows_of_each_segment_are_counted_where_keys_lie_at_both_ends_of_their_type(
+    pg: Database, kind: str, bits: int
+) -> None:
+    width = 2 ** (bits - 3)
+    keys = [-(2**bits), *(at * width + more for at in range(-7, 8) for more in (-1, 0, 1)), 2**bits - 1]
+    rows = ", ".join(f"({key})" for key in keys)
+    pg.execute(f"create table t (k {kind} primary key)", f"insert into t values {rows}")
+    cuts = RangeSegments("k", -(2**bits), width, 16), RangeSegments("k", -12 * width, 6 * width, 4)
+
+    with source(pg, "public.t") as found:
+        for cut in cuts:
+            assert found.count_segments(found.describe(), cut) == Counter(map(cut.find_segment, keys)), cut

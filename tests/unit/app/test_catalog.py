@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.app.table_work import TableRun
-from hudi_reconcile.core.catalog_sync import SyncOutcome
 from hudi_reconcile.core.errors import RefusedError, Terminated
+from hudi_reconcile.core.lake.catalog_sync import SyncOutcome
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Pulled

@@ -11,7 +11,7 @@ import pytest
 
 from hudi_reconcile.app.doctor.catalog import check_catalog
 from hudi_reconcile.app.doctor.server import Check
-from hudi_reconcile.core.catalog_sync import GLUE_TOOL, MODE, URIS
+from hudi_reconcile.core.lake.catalog_sync import GLUE_TOOL, MODE, URIS
 
 ON = "hoodie.datasource.meta.sync.enable"
 HMS = {ON: "true", MODE: "hms"}

@@ -9,8 +9,8 @@ import pytest
 
 from hudi_reconcile.app.doctor.lake import check_folder, check_folder_mode, check_lake, check_lock
 from hudi_reconcile.app.doctor.server import Check
+from hudi_reconcile.core.lake.locks import PROVIDER, list_client_classes
 from hudi_reconcile.core.plan.guards import Policy
-from hudi_reconcile.core.plan.lake_locks import PROVIDER, list_client_classes
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Instant, SourceTable
 from hudi_reconcile.ports import Origin

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hudi_reconcile.app.doctor.lake import check_writers, find_writers, sort_files
-from hudi_reconcile.core.plan.lake_ownership import SETTINGS, Writers
+from hudi_reconcile.core.lake.ownership import SETTINGS, Writers
 from tests.unit.app.test_doctor_lake import hudi_table, job
 
 FIRST, SECOND, THIRD, FOURTH = (f"2026010100000{number}000" for number in range(4))

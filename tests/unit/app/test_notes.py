@@ -22,7 +22,10 @@ def test_result_tells_notes_by_what_they_cost_and_how_many_need_a_person(tmp_pat
     notes = ("masked: email", Note(Stake.EFFORT, "no index"), Note(Stake.ROWS, "3 rows have no at"))
 
     told = add_provenance(
-        TableResult("orders", Outcome.CLEAN, notes=notes), load_config(tmp_path / "reconcile.yaml", {}).tables[0], ""
+        TableResult("orders", Outcome.CLEAN, notes=notes),
+        load_config(tmp_path / "reconcile.yaml", {}).tables[0],
+        "",
+        "",
     )
 
     document = build_table_document(told)

@@ -276,8 +276,11 @@ def test_latest_is_not_approved_beside_a_newer_run_under_way_and_the_run_itself_
     assert select_plans(config, "latest", (), ())["orders"].plan == plan
 
 
-def test_latest_is_approved_beside_a_run_that_began_earlier_and_one_that_died(config: Config, plan: Plan) -> None:
+def test_latest_is_approved_beside_a_run_that_began_earlier_and_one_that_died(
+    config: Config, request: pytest.FixtureRequest
+) -> None:
     with Store(config.reports).begin(NOON_MICROS - 1_000_000):
+        plan = request.getfixturevalue("plan")
         (config.reports / ".tmp-20991121T100000Z-000000").mkdir()
 
         assert select_plans(config, "latest", (), ())["orders"].plan == plan

@@ -11,8 +11,9 @@ from typing import cast
 import pytest
 
 from hudi_reconcile.app import rules
+from hudi_reconcile.app.host import find_actor
 from hudi_reconcile.app.rules import check_after, read_comparison, read_newest_comparison, select_ruled_tables
-from hudi_reconcile.app.run import Call, add_provenance
+from hudi_reconcile.app.run import Call, add_provenance, describe_maker
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.core.errors import UsageError
@@ -21,10 +22,12 @@ from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.result import RunResult, TableResult, build_table_document, run_document
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState, Unverified
 from hudi_reconcile.core.rules.rules import Drift, Rule, RuleSet
+from hudi_reconcile.evidence.run_folder import RunFolder
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.stages.job import LandedError
 
 DRIFTED = TableResult("t", Outcome.DRIFT, SideState(5, "s"), SideState(7, "l"), findings={"deleted": 2})
+AT = "postgres://h:5432/d"
 CONFIG = """version: 1
 source: {url: "postgresql+psycopg://r@h/d"}
 tables:
@@ -104,10 +107,10 @@ def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
     call: Callable[..., Call], command: str, result: TableResult, gap: str
 ) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", add_provenance(CLEAN, table, "s"))
+    ran(store, "sweep", add_provenance(CLEAN, table, AT, "s"))
     later = ran(store, command, result)
 
-    found = read_newest_comparison(store, table)
+    found = read_newest_comparison(store, table, AT)
 
     assert found is not None
     assert found.gap == (f"{gap}, by run {later}" if gap else "")
@@ -153,10 +156,10 @@ def test_what_an_apply_of_the_newest_sweeps_plan_corrected_and_verified_is_no_dr
     call: Callable[..., Call], later: list[TableResult], left: dict[str, int]
 ) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", add_provenance(SWEPT, table, "s"))
+    ran(store, "sweep", add_provenance(SWEPT, table, AT, "s"))
     runs = [ran(store, "apply", one) for one in later]
 
-    found = read_newest_comparison(store, table)
+    found = read_newest_comparison(store, table, AT)
 
     assert found is not None
     assert (dict(found.findings), found.gap, found.rows) == (left, "", 7)
@@ -166,10 +169,10 @@ def test_what_an_apply_of_the_newest_sweeps_plan_corrected_and_verified_is_no_dr
 
 def test_sweep_without_a_plan_takes_no_apply_for_its_own(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", add_provenance(replace(SWEPT, plan_id=None), table, "s"))
+    ran(store, "sweep", add_provenance(replace(SWEPT, plan_id=None), table, AT, "s"))
     ran(store, "apply", replace(APPLIED, plan_id=None))
 
-    found = read_newest_comparison(store, table)
+    found = read_newest_comparison(store, table, AT)
 
     assert found is not None
     assert dict(found.findings) == SWEPT.findings
@@ -177,11 +180,11 @@ def test_sweep_without_a_plan_takes_no_apply_for_its_own(call: Callable[..., Cal
 
 def test_apply_that_was_taken_back_leaves_nothing_to_rely_on(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", add_provenance(SWEPT, table, "s"))
+    ran(store, "sweep", add_provenance(SWEPT, table, AT, "s"))
     ran(store, "apply", APPLIED)
     back = ran(store, "undo", UNDONE)
 
-    found = read_newest_comparison(store, table)
+    found = read_newest_comparison(store, table, AT)
 
     assert found is not None
     assert found.gap == f"corrections were taken back since, by run {back}"
@@ -189,11 +192,11 @@ def test_apply_that_was_taken_back_leaves_nothing_to_rely_on(call: Callable[...,
 
 def test_undo_that_wrote_is_named_and_not_a_later_one_that_found_nothing_to_write(call: Callable[..., Call]) -> None:
     store, table = Store(call().config.reports), call("a").tables[0]
-    ran(store, "sweep", add_provenance(CLEAN, table, "s"))
+    ran(store, "sweep", add_provenance(CLEAN, table, AT, "s"))
     wrote = ran(store, "undo", UNDONE)
     ran(store, "undo", replace(UNDONE, corrections=Corrections(3, applied_before=3), already_applied=True))
 
-    found = read_newest_comparison(store, table)
+    found = read_newest_comparison(store, table, AT)
 
     assert found is not None
     assert found.gap == f"corrections were taken back since, by run {wrote}"
@@ -205,22 +208,37 @@ def test_undo_that_wrote_is_named_and_not_a_later_one_that_found_nothing_to_writ
         ("source: {table: a}, lake: {path: other}", "/other)"),
         ("source: {table: old}, lake: {path: a}", "it compared a (now old)"),
         ("source: {table: a, where: v > 1}, lake: {path: a}", "it compared a (now a where "),
+        ("source: {table: a, columns: [id, v]}, lake: {path: a}", "it compared all columns (now columns id, v)"),
+        ("source: {table: a, key: [id]}, lake: {path: a}", "it compared the catalog's key (now key id)"),
+        ("source: {table: a}, lake: {path: a}, compare: {exclude: [v]}", "with another compare.exclude"),
+        ("source: {table: a}, lake: {path: a}, compare: {tolerance: {v: 10}}", "with another compare.tolerance"),
+        ("source: {table: a}, lake: {path: a}, compare: {rename: {v: w}}", "with another compare.rename"),
     ],
 )
-def test_comparison_of_another_lake_table_filter_or_source_cannot_be_relied_on(
+def test_comparison_of_another_lake_table_filter_or_source_or_by_other_settings_cannot_be_relied_on(
     call: Callable[..., Call], tmp_path: Path, line: str, now: str
 ) -> None:
     store = Store(call().config.reports)
-    ran(store, "sweep", add_provenance(CLEAN, call("a").tables[0], "s"))
+    ran(store, "sweep", add_provenance(CLEAN, call("a").tables[0], AT, "s"))
     (tmp_path / "reconcile.yaml").write_text(CONFIG.replace("source: {table: a}, lake: {path: a}", line))
     changed = load_config(tmp_path / "reconcile.yaml", {}).select(("a",))[0]
 
-    found = read_newest_comparison(store, changed)
+    found = read_newest_comparison(store, changed, AT)
 
     assert found is not None
     assert found.gap.startswith("it compared ")
     assert now in found.gap
     assert "v > 1" not in found.gap
+
+
+def test_comparison_with_another_database_cannot_be_relied_on(call: Callable[..., Call]) -> None:
+    store, table = Store(call().config.reports), call("a").tables[0]
+    ran(store, "sweep", add_provenance(CLEAN, table, "postgresql://staging:5432/d", "s"))
+
+    found = read_newest_comparison(store, table, AT)
+
+    assert found is not None
+    assert found.gap == f"it compared postgresql://staging:5432/d (now {AT})"
 
 
 def test_error_in_the_rules_that_nobody_foresaw_keeps_what_was_committed(
@@ -259,9 +277,16 @@ def call(tmp_path: Path) -> Callable[..., Call]:
 
 
 def test_check_of_all_tables_leaves_out_those_without_rules_and_names_them(call: Callable[..., Call]) -> None:
-    found, without = select_ruled_tables(call(), ())
+    found = select_ruled_tables(call(), ())
 
-    assert ([table.name for table in found.tables], without) == (["a"], ("b",))
+    assert ([table.name for table in found.tables], found.without_rules) == (["a"], ("b",))
+
+
+def test_tables_that_a_gate_leaves_out_stand_in_its_result(call: Callable[..., Call]) -> None:
+    folder = cast("RunFolder", SimpleNamespace(head_before=None))
+
+    assert describe_maker(select_ruled_tables(call(), ()), find_actor({}), folder)["without_rules"] == ["b"]
+    assert "without_rules" not in describe_maker(select_ruled_tables(call("a"), ("a",)), find_actor({}), folder)
 
 
 @pytest.mark.parametrize("names", [("b",), ("a", "b")])

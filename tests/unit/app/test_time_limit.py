@@ -20,9 +20,9 @@ from hudi_reconcile.app.run import Call, perform
 from hudi_reconcile.app.table_work import TableRun
 from hudi_reconcile.app.time_limit import TimeLimit
 from hudi_reconcile.config.load import load_config
-from hudi_reconcile.core.catalog_sync import SyncOutcome
 from hudi_reconcile.core.deadline import Deadline, name_table_limit
 from hudi_reconcile.core.errors import RefusedError, SourceError, Terminated, TimeLimitError
+from hudi_reconcile.core.lake.catalog_sync import SyncOutcome
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult
 from hudi_reconcile.core.result_parts import Failure

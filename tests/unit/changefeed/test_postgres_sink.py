@@ -95,7 +95,7 @@ def test_refusal_of_the_database_is_told_with_what_to_look_at_for_its_class() ->
     assert [suggest_fix(state).split()[0] for state in ("23505", "22003", "42501", None)] == [
         "drop",
         "give",
-        "check",
+        "grant",
         "check",
     ]
 
@@ -104,3 +104,11 @@ def test_refusal_that_a_deferrable_constraint_would_not_mend_names_what_would() 
     assert suggest_fix("23514").startswith("drop the check")
     assert "drop not null" in suggest_fix("23502")
     assert not any("deferrable" in suggest_fix(state) for state in ("23514", "23502"))
+
+
+@pytest.mark.parametrize("kind", ["character", "citext", "bigint"])
+def test_key_of_text_needs_a_target_that_keeps_texts_apart(kind: str) -> None:
+    with pytest.raises(UsageError, match="takes different texts for one"):
+        check_columns("t", {"k": TargetColumn(kind, kind)}, {"k": "string"}, ["k"])
+    check_columns("t", {"k": TargetColumn(kind, kind)}, {"k": "int"}, ["k"])
+    check_columns("t", {"k": TargetColumn("uuid", "uuid")}, {"k": "string"}, ["k"])

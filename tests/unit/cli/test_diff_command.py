@@ -18,12 +18,12 @@ __all__ = ["reports"]
 NEW = finding("deleted", {"order_id": 5}, [], None, in_lake())
 
 
-def swept(reports: Path, at: int, stored: list[Any], *, whole: bool = True, table: str = "orders") -> str:
+def swept(reports: Path, at: int, stored: list[Any], *, whole: bool = True, table: str = "orders", **more: Any) -> str:
     story = all_stories()["drift"]
     document = copy.deepcopy(dict(story.run))
     document["tables"] = [one for one in document["tables"] if one["name"] == "orders"]
     (mine,) = document["tables"]
-    mine |= {"name": table, "whole": whole}
+    mine |= {"name": table, "whole": whole, **more}
     mine["findings"] = {kind: sum(one["kind"] == kind for one in stored) for kind in mine["findings"]}
     mine["not_drift"] = {kind: sum(one["kind"] == kind for one in stored) for kind in mine["not_drift"]}
     return write_run(reports, Story(document, {}, {}), at=at, stored=stored)
@@ -82,6 +82,25 @@ def test_diff_says_where_a_run_saw_only_a_part(reports: Path, capsys: pytest.Cap
     assert out.startswith("orders: 0 gained, 9 lost, 0 kept")
     assert f"{first} did not compare all of orders: what was gained may have been there before" in err
     assert f"{second} did not compare all of orders: what was lost may be there still" in err
+
+
+def test_diff_says_where_a_column_was_not_compared_and_where_settings_changed(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = {"what": "column", "name": "note", "why": "odd type", "fix": "x"}
+    first = swept(reports, 0, STORED, provenance={"lake_path": "/lake"})
+    second = swept(reports, 1, [], unverified=[odd])
+    third = swept(reports, 2, [], compare={"exclude": ["note"], "rename": {}, "tolerance": {}})
+    fourth = swept(reports, 3, [], provenance={"lake_path": "/elsewhere"})
+
+    notes = []
+    for later in (second, third, fourth):
+        assert run(["diff", first, later]) == 0
+        notes.append(capsys.readouterr().err)
+
+    assert f"{second} did not compare all of orders: what was lost may be there still" in notes[0]
+    assert all("by other settings, or with another source or lake" in note for note in notes[1:])
+    assert "other settings" not in notes[0]
 
 
 def test_diff_of_runs_without_a_common_table_or_with_a_damaged_one_is_no_success(

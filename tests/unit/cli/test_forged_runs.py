@@ -232,7 +232,7 @@ def test_later_runs_go_on_from_nothing_that_the_key_does_not_prove(
     assert find_known_columns(store, "orders").changes == ()
     with pytest.raises(UntrustedError):
         find_newest_comparison(store, "orders")
-    compared = read_newest_comparison(store, table)
+    compared = read_newest_comparison(store, table, "")
     assert compared is not None
     assert "cannot be trusted" in compared.gap or "changed since" in compared.gap
     if lose == name_a_key_of_ones_own:  # a line on top of it would have to be sealed with the key that it names
@@ -375,7 +375,7 @@ def test_run_whose_folder_is_gone_is_missing_and_no_older_one_takes_its_place(
 
     with pytest.raises(UntrustedError, match=f"run {drifted} is missing"):
         find_newest_comparison(store, "orders")
-    compared = read_newest_comparison(store, table)
+    compared = read_newest_comparison(store, table, "")
     assert compared is not None
     assert f"run {drifted} is missing" in compared.gap  # the drift rule is an error, and passes on no older sweep
     for command in (

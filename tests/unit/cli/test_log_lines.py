@@ -142,7 +142,7 @@ def test_line_without_an_end_becomes_several_and_nothing_of_it_is_lost() -> None
     assert (len(long) > 1, sum(map(len, long))) == (True, 2_500_000)
 
 
-def test_call_that_is_terminated_says_so_in_its_last_line() -> None:
+def test_call_that_is_terminated_says_so_in_one_line_of_level_error() -> None:
     body = "emit_data('started\\n'); from hudi_reconcile.cli.streams import flush; flush(); time.sleep(60)"
     process = subprocess.Popen(script(body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -153,8 +153,9 @@ def test_call_that_is_terminated_says_so_in_its_last_line() -> None:
     finally:
         process.kill()
 
-    last = lines_of(err)[-1]
-    assert (process.returncode, last["level"], "terminated before the end" in last["message"]) == (143, "error", True)
+    # Not the last line for certain: noise goes through a pipe, and its thread may come later.
+    levels = [line["level"] for line in lines_of(err) if "terminated before the end" in line["message"]]
+    assert (process.returncode, levels) == (143, ["error"])
 
 
 def test_terminal_gets_lines_and_no_bar() -> None:

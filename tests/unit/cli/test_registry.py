@@ -67,8 +67,9 @@ def test_command_of_the_contract_is_there_with_its_options(
         arguments
     )
     path = [word for word in words if word.islower() and not word.startswith("-")]
-    assert run([*path, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"Usage: hudi-reconcile {' '.join(path)}")
+    for asked in ("--help", "-h"):
+        assert run([*path, asked]) == 0
+        assert capsys.readouterr().out.startswith(f"Usage: hudi-reconcile {' '.join(path)}")
 
 
 def test_settings_before_the_command_are_those_of_the_contract() -> None:

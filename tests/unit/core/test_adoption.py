@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.plan.lake_ownership import Adoption, describe_adoption, describe_table, judge_adoption
+from hudi_reconcile.core.lake.ownership import Adoption, describe_adoption, describe_table, judge_adoption
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import Foreign, LakeColumn, LakeTable, PartitionField, SourceTable
 

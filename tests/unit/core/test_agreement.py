@@ -108,6 +108,12 @@ def test_excluded_column_is_neither_compared_nor_unverified_on_either_side() -> 
     assert (names(found), found.unverified) == (("id",), ())
 
 
+def test_key_is_compared_even_where_it_is_excluded() -> None:
+    found = met(one(Kind.TEXT), lake={"c": "string"}, exclude=frozenset({"id", "c"}))
+
+    assert names(found) == ("id",)
+
+
 def test_column_that_only_the_source_has_is_unverified() -> None:
     (item,) = met(one(Kind.TEXT), lake={}).unverified
 

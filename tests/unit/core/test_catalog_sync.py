@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.catalog_sync import (
+from hudi_reconcile.core.lake.catalog_sync import (
     GLUE_TOOL,
     HIVE_TOOL,
     CatalogSync,

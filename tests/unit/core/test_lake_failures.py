@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.plan.lake_failures import (
+from hudi_reconcile.core.lake.failures import (
     JavaCause,
     describe_causes,
     is_lock_failure,

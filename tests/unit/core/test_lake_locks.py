@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.lake_locks import (
+from hudi_reconcile.core.lake.locks import (
     FILE_LOCK,
     PROVIDER,
     STORAGE_LOCK,
@@ -15,6 +14,7 @@ from hudi_reconcile.core.plan.lake_locks import (
     choose_lock,
     list_client_classes,
 )
+from hudi_reconcile.core.outcome import Outcome
 
 STORES = ["s3a://b/t", "S3://b/t", "gs://b/t", "abfs://c@a/t", "wasbs://c@a/t"]
 UNKNOWN = ["oss://b/t", "cos://b/t", "new-store:/t"]

@@ -55,6 +55,7 @@ CASES: dict[str, Callable[[list[str]], str]] = {
         ),
         *("credit_card_no", "social_security_number", "TAX_ID", "password_hash", "bank_account_holder_name"),
         *("shopOwnerFirstName", "host_last_name", "job_applicant_name", "given_names", "lname", "drivers_license"),
+        *("client_secret", "apiKey", "API_KEY_2", "access_token", "refreshToken", "private_key", "passphrase"),
         *("ibanNo", "ssn", "date_of_birth", "birthDate", "dob", "street", "homeAddress1", "Zip", "contact name"),
     ],
 )

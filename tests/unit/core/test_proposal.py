@@ -18,7 +18,7 @@ from hudi_reconcile.core.source.proposal import (
 from hudi_reconcile.core.tables.kinds import Column, Kind
 
 ID = CatalogColumn(Column("id", Kind.INTEGER, "bigint", nullable=False), numbered=True)
-KEY = UniqueKey(("id",), is_primary=True, not_null=True)
+KEY = UniqueKey(("id",), is_primary=True, is_proof=True)
 
 
 def time(name: str, kind: Kind = Kind.TIMESTAMPTZ, *, nullable: bool = False, **facts: Any) -> CatalogColumn:
@@ -97,12 +97,12 @@ def test_large_postgresql_table_without_a_watermark_is_told_of_xmin() -> None:
 
 def test_key_is_the_primary_key_or_the_shortest_unique_index_over_columns_that_are_not_null() -> None:
     text = CatalogColumn(Column("code", Kind.TEXT, "text", nullable=False))
-    long = UniqueKey(("code", "id"), is_primary=False, not_null=True)
-    by_text = UniqueKey(("code",), is_primary=False, not_null=True)
-    by_id = UniqueKey(("id",), is_primary=False, not_null=True)
-    nullable = UniqueKey(("id",), is_primary=False, not_null=False)
+    long = UniqueKey(("code", "id"), is_primary=False, is_proof=True)
+    by_text = UniqueKey(("code",), is_primary=False, is_proof=True)
+    by_id = UniqueKey(("id",), is_primary=False, is_proof=True)
+    nullable = UniqueKey(("id",), is_primary=False, is_proof=False)
 
-    assert propose(text, keys=(by_id, long, UniqueKey(("code",), is_primary=True, not_null=True))).key.values == (
+    assert propose(text, keys=(by_id, long, UniqueKey(("code",), is_primary=True, is_proof=True))).key.values == (
         "code",
     )
     assert propose(text, keys=(long, by_text, by_id)).key.values == ("id",)
@@ -112,7 +112,7 @@ def test_key_is_the_primary_key_or_the_shortest_unique_index_over_columns_that_a
 
 
 def test_month_of_the_column_that_cuts_the_source_is_proposed_only_where_it_is_part_of_the_key() -> None:
-    both = UniqueKey(("id", "at"), is_primary=True, not_null=True)
+    both = UniqueKey(("id", "at"), is_primary=True, is_proof=True)
 
     assert propose(time("at"), keys=(both,), ranged="at").partition_by.values == ("month(at)",)
     assert propose(time("at"), ranged="at").partition_by.values == ()
@@ -121,7 +121,7 @@ def test_month_of_the_column_that_cuts_the_source_is_proposed_only_where_it_is_p
 
 @pytest.mark.parametrize("name", [")", "a(b", " at", "at "])
 def test_month_of_a_column_that_the_config_has_no_spelling_for_is_not_proposed(name: str) -> None:
-    key = UniqueKey(("id", name), is_primary=True, not_null=True)
+    key = UniqueKey(("id", name), is_primary=True, is_proof=True)
 
     assert propose(time(name), keys=(key,), ranged=name).partition_by.values == ()
 

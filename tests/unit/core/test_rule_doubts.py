@@ -128,6 +128,25 @@ def test_arguments_of_an_expectation_that_no_rows_could_change_are_wrong(
     assert found is None if why is None else (found or "").startswith(why)
 
 
+@pytest.mark.parametrize(
+    ("kind", "arguments", "why"),
+    [
+        ("expect_column_max_to_be_between", {"column": "c"}, "neither min_value nor max_value"),
+        ("expect_table_row_count_to_be_between", {"max_value": None}, "neither min_value nor max_value"),
+        ("expect_column_max_to_be_between", {"column": "c", "max_value": 5}, None),
+        ("expect_column_quantile_values_to_be_between", {"quantile_ranges": {"quantiles": [0.5]}}, None),
+        ("expect_column_values_to_be_unique", {"column": "c", "mostly": 0}, "mostly is 0"),
+        ("expect_column_values_to_be_unique", {"column": "c", "mostly": 0.5}, None),
+    ],
+)
+def test_arguments_with_which_every_table_passes_are_wrong(
+    kind: str, arguments: dict[str, object], why: str | None
+) -> None:
+    found = doubt(Gx(kind, arguments))
+
+    assert found is None if why is None else (found or "").startswith(why)
+
+
 def test_share_of_more_digits_than_a_float_has_is_borne_to_the_last_of_them() -> None:
     text = "version: 1\ntable: t\nrules: [{id: r, check: not_null, column: c, allow: 0.33333333333333333334}]\n"
 

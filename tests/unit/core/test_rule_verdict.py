@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.rules.rules import Allow, Gx, NotNull, Rule, RuleSet, Severity, Waiver
+from hudi_reconcile.core.rules.rules import Allow, Check, Drift, Gx, NotNull, Rule, RuleSet, Severity, Waiver
 from hudi_reconcile.core.rules.verdict import (
+    NO_ROW,
     Measured,
     RuleResult,
     Status,
@@ -124,3 +125,23 @@ def test_rules_of_a_table_that_could_not_be_asked_are_all_errors() -> None:
         ("r-1", "error", "the lake is gone"),
         ("r-2", "error", "the lake is gone"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("check", "measured", "notes"),
+    [
+        (NotNull("c"), Measured(0, 0, counts_rows=True), (NO_ROW,)),
+        (NotNull("c"), Measured(0, 5, counts_rows=True), ()),
+        (
+            Gx("expect_column_values_to_be_unique", {"column": "c"}),
+            Measured(0, 0, success=True, counts_rows=True),
+            (NO_ROW,),
+        ),
+        (Gx("expect_table_row_count_to_equal", {"value": 3}), Measured(0, 0, success=True), ()),
+        (Drift(("deleted",)), Measured(0, 0), ()),
+    ],
+)
+def test_rule_that_judged_no_row_passes_and_says_so(check: Check, measured: Measured, notes: tuple[str, ...]) -> None:
+    found = judge_rule(Rule("r-1", check), measured, (), TODAY)
+
+    assert (found.status, found.notes) == ("pass", notes)

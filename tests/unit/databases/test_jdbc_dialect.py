@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hudi_reconcile.core.source.jdbc import Reported
 from hudi_reconcile.core.sweep.segments import KeyRange
 from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.schema_evolution import turn_to_text
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect, merge_ranges
 from hudi_reconcile.databases.jdbc.products import PRODUCTS, product
 
@@ -14,6 +15,24 @@ H2, DERBY, DUCKDB, UNKNOWN = (GenericDialect(product(name)) for name in ("h2", "
 DAY = Column("day", Kind.DATE, "DATE")
 AT = Column("at", Kind.TIMESTAMP, "TIMESTAMP", precision=6)
 ZONED = Column("zoned", Kind.TIMESTAMPTZ, "TIMESTAMP WITH TIME ZONE", precision=6)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("oracle", "date", """to_char(cast("c" as timestamp(9)), 'SYYYY-MM-DD"T"HH24:MI:SS.FF9', 'nls_calendar=gregorian')"""),
+        ("tibero", "date", """to_char(cast("c" as timestamp(9)), 'SYYYY-MM-DD"T"HH24:MI:SS.FF9')"""),
+        ("tibero", "timestamptz", """to_char(cast(sys_extract_utc("c") as timestamp(9)), 'SYYYY-MM-DD"T"HH24:MI:SS.FF9')"""),
+        ("teradata", "date", """to_char("c", 'YYYY-MM-DD')"""),
+        ("db2", "date", """varchar_format("c", 'YYYY-MM-DD')"""),
+        ("sqlserver", "timestamp", """convert(nvarchar(40), "c", 126)"""),
+        ("h2", "timestamp", """cast("c" as varchar)"""),
+    ],
+)  # fmt: skip
+def test_dates_and_times_that_are_carried_as_text_keep_century_and_second(name: str, kind: str, text: str) -> None:
+    column = turn_to_text(Column("c", Kind(kind), "DATE", native=kind))
+
+    assert GenericDialect(product(name)).read(column) == text
 
 
 # --- types ---

@@ -23,6 +23,16 @@ def test_instant_that_our_dead_process_cannot_have_made_is_dead_only_after_a_lon
         assert sort_leftovers([requested], {requested: NOW - EXPIRED_MS}, lease, NOW) == Leftovers((requested,), ())
 
 
+def test_instant_beside_other_tools_is_dead_only_after_a_long_silence_though_our_dead_process_may_have_made_it() -> (
+    None
+):
+    def sort(silent_ms: int) -> Leftovers:
+        return sort_leftovers([OURS], {OURS: NOW - silent_ms}, DEAD, NOW, is_alone=False)
+
+    assert sort(EXPIRED_MS - 1) == Leftovers((), (OURS,))
+    assert sort(EXPIRED_MS) == Leftovers((OURS,), ())
+
+
 def test_instant_without_heartbeat_is_never_called_dead() -> None:
     assert sort_leftovers([OLD, OURS], {}, DEAD, NOW) == Leftovers((), ())
 

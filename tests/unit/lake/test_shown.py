@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hudi_reconcile.core.plan.lake_ownership import judge_adoption
+from hudi_reconcile.core.lake.ownership import judge_adoption
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.schema_evolution import encode_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.sql.user_columns import cast_types, find_compared_columns
-from hudi_reconcile.sql.user_sql import add_schemas, predicate_fault, query_fault, tables
+from hudi_reconcile.sql.user_sql import add_schemas, is_decided_by_row, predicate_fault, query_fault, tables
 
 POSTGRES = r"""
 amount > 10 and created_at >= now() - interval '1 day'
@@ -389,3 +389,29 @@ def test_casts_to_such_a_type_are_found_by_its_name() -> None:
 
     assert set(cast_types(text, "postgresql")) == {"public.citext", '"Pub".x', "public.other"}
     assert find_compared_columns(text, "postgresql", [], ["public.citext", "public.other"]) == ("public.citext",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = 1",
+        "status in ('NEW', 'PAID') and not (b is null)",
+        "id % 7 = 1 or note like 'x%'",
+        "t.a between -1 and 2",
+        "a",
+    ],
+)
+def test_condition_that_its_row_alone_decides_is_known_as_such(text: str) -> None:
+    assert is_decided_by_row(text, "postgresql")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "until > now()", "until > current_timestamp", "until > current_date", "until > 'today'", "at < 'NOW'::timestamp",
+        "at < timestamp 'yesterday'", "id in (select id from active)", "exists (select 1)", "f(a)", "random() < 0.5",
+        "a = current_user", "a = (select 1)", "a = any(array(select 1))", "a @> b", "((",
+    ],
+)  # fmt: skip
+def test_condition_that_may_change_without_its_row_is_not_taken_for_one_that_the_row_decides(text: str) -> None:
+    assert not is_decided_by_row(text, "postgresql")

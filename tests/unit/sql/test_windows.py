@@ -6,6 +6,7 @@ SQLite has the same three-valued logic.
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, holds, rank
+from hudi_reconcile.core.pull.cursor import Edge, Mark, Order, Window, holds, rank, watermark_text
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect
 from hudi_reconcile.databases.jdbc.products import product
@@ -131,3 +132,42 @@ def test_text_is_quoted_and_numbers_are_written_in_full() -> None:
     assert windows.literal(postgres, text, "2026'") == "'2026'''"
     assert windows.literal(postgres, NUMBER["a"], 10**20) == "1" + "0" * 20
     assert rank(Mark(1)) < rank(Mark(1, 0))
+
+
+DAY = 86_400_000_000
+LOCAL = {"d": Column("d", Kind.DATE, "date", native="date"), "t": replace(TIME, name="t")}
+half_days = st.none() | st.integers(0, 8)
+both_orders = st.sampled_from([Order(("d", "t")), Order(("t", "d")), Order(("d",))])
+
+
+@given(st.lists(st.tuples(half_days, half_days), max_size=15), both_orders, edges, edges)
+def test_dates_beside_times_lie_on_the_side_of_an_edge_that_their_midnight_does(
+    table: list[tuple[int | None, int | None]], order: Order, lower: Edge | None, upper: Edge | None
+) -> None:
+    rows_ = [(None if d is None else d // 2 * DAY, None if t is None else t * DAY // 2) for d, t in table]
+    ends = [edge and Edge(Mark(int(edge.mark.value) * DAY // 2), edge.inclusive) for edge in (lower, upper)]
+    window = Window(order, *ends)
+    found = (
+        (windows.window_predicate(postgres, window, LOCAL) or "1 = 1")
+        .replace("date '", "'")
+        .replace("timestamp '", "'")
+    )
+    with sqlite3.connect(":memory:") as database:  # its texts sort as the times do
+        database.execute('create table t (n, "d", "t")')
+        texts = [
+            (
+                n,
+                None if d is None else watermark_text(Kind.DATE, d),
+                None if t is None else watermark_text(Kind.TIMESTAMP, t),
+            )
+            for n, (d, t) in enumerate(rows_)
+        ]
+        database.executemany("insert into t values (?, ?, ?)", texts)
+        got = {n for (n,) in database.execute(f"select n from t where {found}")}
+    database.close()
+
+    def mark(d: int | None, t: int | None) -> Mark | None:
+        values = [value for value in ((d, t) if len(order.columns) > 1 else (d,)) if value is not None]
+        return Mark(max(values)) if values else None
+
+    assert got == {n for n, row in enumerate(rows_) if holds(window, mark(*row))}

@@ -12,17 +12,25 @@ ROWS = ((1, 10, 100), (2, 20, 200), (3, 30, 300))
 
 
 def lossy(mode: str = "stream") -> tuple[World, Plan]:
-    """Row 1 is at the source, every read of rows leaves it out, and another commit hides that from the counts.
+    """Row 1 is at the source, every read of rows leaves it out, and rows that come at each of them hide that from the counts.
 
     While it is swept, the source cannot be asked for its keys.
     """
     world = pulled(*ROWS)
     world.source.put(2, 21, 200)
     world.source.lost_in_reads = {1}
-    world.journal.before("source.read_rows", lambda: world.source.put(9, 90, 5000))
+    others = [90, 91, 92, 93, 94]
+
+    def meanwhile() -> None:
+        if others:
+            world.source.put(others.pop(), 90, 5000)
+            world.journal.before("source.read_rows", meanwhile)
+
+    world.journal.before("source.read_rows", meanwhile)
     world.source.unnameable = True
     draft = swept(world, mode=mode).draft
     world.source.unnameable = False
+    others.clear()
     assert draft is not None
     assert draft.deletes == 1
     return world, draft

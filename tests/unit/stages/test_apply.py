@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError, UnknownRunError
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import EXPIRES_AFTER_MICROS, Approval, Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind

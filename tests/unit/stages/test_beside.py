@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.state import set_state

@@ -79,6 +79,16 @@ def checked(
     return check(rule_job, world.edges, engine or FakeEngine(), compared=compared, keys_folder=lambda _: folder)
 
 
+def test_expectation_with_which_every_table_passes_cannot_run() -> None:
+    endless = Rule("most", Gx("expect_column_max_to_be_between", {"column": "v"}))
+
+    result = checked(with_nulls(), endless, Rule("there", NotNull("id")))
+
+    assert [(one.id, one.status) for one in result.rules] == [("most", "error"), ("there", "fail")]
+    assert "every table passes" in result.rules[0].why
+    assert result.outcome is Outcome.UNVERIFIED
+
+
 def with_nulls() -> World:
     return pulled((1, None, 10), (2, 5, 20), (3, None, 30))
 
@@ -110,7 +120,10 @@ def test_failed_rule_names_its_rows_and_the_run_is_drift() -> None:
 def test_what_an_expectation_observed_is_not_told_where_it_may_be_a_masked_columns_value(
     kwargs: dict[str, Any], settings: dict[str, Any], *, shown: bool
 ) -> None:
-    rule, engine = Rule("most", Gx("expect_column_max_to_be_between", kwargs)), FakeEngine(observed="observed 250000")
+    rule, engine = (
+        Rule("most", Gx("expect_column_max_to_be_between", {**kwargs, "max_value": 1})),
+        FakeEngine(observed="observed 250000"),
+    )
 
     (found,) = checked(with_nulls(), rule, engine=engine, **settings).rules
 

@@ -182,6 +182,12 @@ def test_other_settings_end_the_proof(changes: dict[str, Any]) -> None:
     assert covered(again).proven == 0
 
 
+def test_cut_that_was_asked_for_anew_ends_the_proof_and_the_result_says_so() -> None:
+    world, proof = proven_world()
+
+    assert "sweep.segments was changed" in why(sweep(job(segments=3), world.edges, request(proof)))
+
+
 def test_tool_of_another_version_ends_the_proof() -> None:
     world, proof = proven_world()
     asked = ProofRequest(100, 0, "tool 2", lambda: (proof, ""))
@@ -205,6 +211,14 @@ def test_sweep_of_a_part_proves_nothing_and_uses_no_proof(part: PartialSweep) ->
 
     assert done.proof is None
     assert covered(done).proven == 0
+
+
+def test_filter_that_asks_more_than_the_row_gives_no_proof_and_the_result_says_so() -> None:
+    world, proof = proven_world()
+
+    swept = night(world, proof, is_decided_by_row=False)
+
+    assert why(swept).startswith("none: source.where asks a function, a clock or another table")
 
 
 def test_sweep_that_is_not_sound_proves_nothing() -> None:
@@ -286,6 +300,7 @@ def test_where_most_changed_everything_is_read_in_parts() -> None:
     done = night(world, proof)
 
     assert (done.result.outcome, covered(done).compared, segments_read(world)) == (Outcome.CLEAN, 7, [None])
+    assert "more than half" in why(done)
 
 
 class Nights(RuleBasedStateMachine):

@@ -256,3 +256,22 @@ def test_pull_that_changes_no_column_during_a_sweep_disturbs_it_in_nothing() -> 
     found = swept(world)
 
     assert (found.result.outcome, found.result.whole) == (Outcome.CLEAN, True)
+
+
+def test_column_that_is_at_the_source_again_is_told_once_with_what_its_rows_hold() -> None:
+    world = World.new()
+    world.source.columns = (*COLUMNS, MEMO)
+    world.lake.more_columns = (LakeColumn("memo", "string"),)
+    world.source.put(1, 10, 100, memo="m1")
+    pull(job(), world.edges, full=False)
+    world.source.columns = COLUMNS
+    world.source.put(2, 20, 1_500)
+    later(world)
+    world.source.columns = (*COLUMNS, MEMO)
+    world.source.table[2]["memo"] = "m2"
+    world.source.put(3, 30, 15_000, memo="m3")
+
+    notes = [[note for note in later(world).notes if "memo is at the source again" in note] for _ in range(2)]
+
+    assert [len(found) for found in notes] == [1, 0]
+    assert swept(world).result.findings["updated_without_watermark"] == 1

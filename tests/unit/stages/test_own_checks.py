@@ -133,6 +133,15 @@ def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta |
     assert problem or found.detail == "run run-1, 26 h 0 min ago, found none of them"
 
 
+@pytest.mark.parametrize(("ahead", "is_problem"), [(timedelta(minutes=5), False), (timedelta(minutes=6), True)])
+def test_comparison_of_a_host_whose_clock_is_ahead_has_no_age(ahead: timedelta, *, is_problem: bool) -> None:
+    compared = NewestComparison("run-1", {}, 10, ended_utc="1970-01-02T00:00:00Z")
+
+    found = measure_drift(Drift(("deleted",)), compared, 24 * HOUR - ahead // timedelta(microseconds=1), table="t")
+
+    assert ("ahead of this host's clock" in found.problem) == is_problem
+
+
 def test_drift_that_an_apply_left_of_what_was_found_names_both_runs() -> None:
     compared = NewestComparison("run-1", {"deleted": 1}, 10, ended_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
 
@@ -187,10 +196,37 @@ def test_text_watermark_that_is_a_time_has_an_age() -> None:
     )
 
 
-@pytest.mark.parametrize("found", [None, checkpoint(), checkpoint(watermark_value="17", text="17")])
+AHEAD = {"watermark_value": "2099-01-01T00:00:00.000Z", "text": "2099-01-01T00:00:00.000Z"}
+DIGITS = {"watermark_value": "20270101", "text": "20270101"}  # Python reads a date
+
+
+@pytest.mark.parametrize(
+    "found", [None, checkpoint(), checkpoint(watermark_value="17", text="17"), checkpoint(**DIGITS)]
+)
 def test_freshness_without_a_time_cannot_run(found: CheckpointAt | None) -> None:
     with pytest.raises(UnverifiedError):
         measure_freshness(Freshness(timedelta(hours=1)), found, 0, source=source(), table="t")
+
+
+@dataclass
+class Autumn:
+    """A source whose clocks went back from two hours ahead of UTC to one, at two o'clock UTC."""
+
+    def zone_offset_micros(self, utc_micros: int) -> int:
+        return 2 * HOUR if utc_micros < 2 * HOUR else HOUR
+
+
+def test_watermark_without_zone_is_not_in_the_future_where_clocks_went_back() -> None:
+    found = checkpoint(watermark_micros=3 * HOUR, text="1970-01-01T03:00:00")
+
+    done = measure_freshness(Freshness(timedelta(hours=3)), found, 2 * HOUR, source=Autumn(), table="t")  # type: ignore[arg-type]
+
+    assert (done.failed_rows, "0 h" in done.detail or "1 h" in done.detail) == (0, True)
+
+
+def test_freshness_of_a_watermark_in_the_future_cannot_run() -> None:
+    with pytest.raises(UnverifiedError, match="ahead of this host's clock"):
+        measure_freshness(Freshness(timedelta(hours=26)), checkpoint(**AHEAD), HOUR, source=source(), table="t")
 
 
 def test_kinds_with_a_sum_are_numbers() -> None:

@@ -298,7 +298,7 @@ def test_segments_of_a_budget_that_lack_rows_prove_nothing() -> None:
 
     done = swept_part(world, budget(0), segments=4)
 
-    assert (kinds(done.result), done.draft, done.coverage) == ({"deleted": 1}, None, None)
+    assert (kinds(done.result), done.draft, done.coverage) == ({"moving": 1}, None, None)
     assert any("of these segments, counts 3" in item.why for item in done.result.unverified)
 
 

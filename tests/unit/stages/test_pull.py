@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import RefusedError, UsageError
+from hudi_reconcile.core.errors import RefusedError, SourceError, UsageError
+from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind
+from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.ports import KeyFaults, Signs
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.pull.start import note_signs
-from hudi_reconcile.stages.watermark import choose_watermark
+from hudi_reconcile.stages.watermark import Watermark, choose_watermark
 from tests.fakes.rows import COLUMNS, Killed
 from tests.fakes.world import World, at_checkpoint, job, pulled, swept
 
@@ -299,3 +302,77 @@ def test_notes_tell_of_a_replica_of_a_cached_sequence_and_of_a_scan_that_an_inde
     assert scanned == "id leads no index: every pull scans the whole table, about 1,200,000 rows"
     assert note_signs(ids, Signs(is_indexed=False), table_rows=99_999) == ()
     assert note_signs(ids, Signs(is_indexed=None), table_rows=10**9) == ()
+
+
+def test_full_pull_of_another_source_goes_on_from_its_own_rows_though_it_was_stopped_after_a_page() -> None:
+    world = pulled((1, 1, 500))
+    world.source.identity = "server:2/table:1"
+    for key in range(2, 6):
+        world.source.put(key, key, key * 10)
+    world.source.delete(1)
+    world.journal.before("lake.upsert", lambda: world.journal.before("lake.upsert", kill))
+
+    with pytest.raises(Killed):
+        pull_again(world, full=True, limit_rows=2)
+    pull_again(world)
+
+    assert {key: row for key, row in world.lake_holds().items() if key != 1} == world.source_holds()
+
+
+def kill() -> None:
+    raise Killed
+
+
+def test_bound_of_a_local_watermark_stays_before_wall_times_that_come_twice() -> None:
+    hour, moment = 3_600_000_000, World.new().source.read_moment()
+    change = 100 * hour
+    local = Watermark((replace(COLUMNS[2], kind=Kind.TIMESTAMP, declared="timestamp"),))
+
+    def bound(at: int) -> int | None:
+        return local.bound(replace(moment, bound_micros=at), lambda utc: 2 * hour if utc < change else hour)
+
+    halves = [bound(change + half * hour // 2) for half in range(-5, 5)]
+
+    assert [(each or 0) / hour - 100 for each in halves] == [-0.5, 0, 0.5, 1, 1, 1, 1.5, 2, 2.5, 3]
+
+
+@pytest.mark.parametrize(("back", "is_said"), [(2_000_000, False), (30_000_000, True)])
+def test_clock_that_went_back_a_little_is_told_once(back: int, *, is_said: bool) -> None:
+    world = pulled((1, 1, 100))
+    world.clock.now_micros += 100_000_000
+    world.source.put(2, 2, 200)
+    pull_again(world)
+    world.clock.now_micros -= back
+    world.source.put(3, 3, 300)
+
+    notes = [[note for note in pull_again(world).notes if "behind what it was at the last pull" in note] for _ in "12"]
+
+    assert [bool(found) for found in notes] == [is_said, False]
+
+
+def test_server_that_is_promoted_while_its_rows_are_read_is_not_pulled_from() -> None:
+    world = pulled((1, 1, 100))
+    world.source.put(2, 2, 200)
+
+    def promote() -> None:
+        world.source.stands = SourceLineage("none", "2")
+
+    world.journal.before("source.stage_rows", promote)
+
+    with pytest.raises(SourceError, match="timeline was 1 and is 2"):
+        pull_again(world)
+    assert world.lake_holds() == {1: (1, 100)}
+
+
+def test_replica_that_is_promoted_while_its_rows_are_read_is_not_pulled_from() -> None:
+    world = pulled((1, 1, 100))
+    world.source.put(2, 2, 200)
+    world.source.stands, world.source.moment_notes = SourceLineage("none"), (REPLICA,)
+
+    def promote() -> None:
+        world.source.stands = SourceLineage("none", "2")
+
+    world.journal.before("source.stage_rows", promote)
+
+    with pytest.raises(SourceError, match="was a replica and is none now"):
+        pull_again(world)

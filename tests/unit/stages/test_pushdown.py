@@ -59,7 +59,7 @@ def test_row_that_source_and_spark_write_differently_is_unverified_never_clean(w
 
 def test_row_that_is_equal_when_it_is_read_and_digested_again_is_clean(world: World) -> None:
     world.source.table[2]["v"] = 7
-    world.journal.before("source.read_rows", lambda: world.source.table[2].update(v=2))
+    world.journal.before("source.read_rows", lambda: world.source.put(2, 2, world.source.table[2]["at"]))
 
     assert pushed(world).result.outcome is Outcome.CLEAN
     assert world.journal.calls.count("source.digest_inside") == 2

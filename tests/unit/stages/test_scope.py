@@ -139,6 +139,12 @@ def test_settings_in_force_are_named() -> None:
     )
 
 
+def test_key_that_is_excluded_is_compared_all_the_same_and_named() -> None:
+    notes = swept(pulled(*ROWS), exclude=frozenset({"id"})).result.notes
+
+    assert notes[0] == "compare.exclude names id, of the key: keys are always compared"
+
+
 def test_whole_rows_keep_the_excluded_columns_that_a_comparison_does_not_read() -> None:
     world = pulled(*ROWS)
     settings: dict[str, Any] = {"exclude": frozenset({"v"})}

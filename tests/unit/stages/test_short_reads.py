@@ -6,9 +6,11 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.ports import SegmentDigest
+from hudi_reconcile.stages.job import PartialSweep
 from hudi_reconcile.stages.sweep.short_reads import find_short
+from hudi_reconcile.stages.sweep.sweep import sweep
 from tests.fakes.rows import Action
-from tests.fakes.world import World, pulled, swept
+from tests.fakes.world import World, job, pulled, swept
 
 ROWS = tuple((key, key, 100 + key) for key in range(1, 200))
 LATE, GONE, NEW = 40, 800, 900
@@ -75,6 +77,84 @@ def test_row_that_was_deleted_while_others_came_is_deleted() -> None:
     found = swept(world).result
 
     assert (found.outcome, found.findings["deleted"]) == (Outcome.DRIFT, 1)
+
+
+def test_late_row_that_only_the_digests_saw_is_not_clean() -> None:
+    world = pulled(*(row for row in ROWS if row[0] != LATE))
+    world.source.put(LATE, 1, 50)
+    when_read_again(world, lambda: world.source.lost_in_reads.add(LATE))
+
+    done = swept(world, segments=4)
+
+    assert (done.result.outcome, done.result.whole, done.draft) == (Outcome.UNVERIFIED, False, None)
+
+
+@pytest.mark.parametrize("segments", [1, 4])
+def test_row_that_went_long_ago_does_not_stand_for_one_that_every_read_lost(segments: int) -> None:
+    world = pulled(*(row for row in ROWS if row[0] != LATE))
+    world.source.by_clock = True
+    world.source.put(LATE, 1, 50)
+    world.source.delete(LATE + 1)
+    world.source.lost_in_reads = {LATE}
+
+    done = swept(world, segments=segments)
+
+    assert (done.result.outcome, done.draft) == (Outcome.UNVERIFIED, None)
+
+
+def test_late_row_that_the_reads_of_a_budget_lost_is_not_clean_where_moments_have_no_names() -> None:
+    lose_late_row(spend_budget(has_groups=True))
+
+
+def test_late_row_that_the_reads_of_a_budget_lost_is_not_clean_where_nobody_counts_by_segment() -> None:
+    lose_late_row(spend_budget(has_groups=False))
+
+
+def spend_budget(*, has_groups: bool) -> World:
+    """A source whose moments have no names, that gives more rows than the lake has."""
+    world = pulled(*(row for row in ROWS if row[0] != LATE))
+    world.source.by_clock, world.source.counts_no_groups = True, not has_groups
+    world.source.put(LATE, 1, 50)
+    return world
+
+
+def lose_late_row(world: World) -> None:
+    world.source.lost_in_reads = {LATE}
+
+    part = PartialSweep(budget_seconds=3600.0, budget_text="1h")
+    done = sweep(job(segments=4), world.edges, part).result
+
+    assert (done.outcome, done.whole) == (Outcome.UNVERIFIED, False)
+
+
+def test_rows_that_come_while_a_budget_is_spent_are_no_loss_where_nobody_counts_by_segment() -> None:
+    world = pulled(*ROWS)
+    world.source.by_clock, world.source.counts_no_groups = True, True
+    new = iter(range(NEW, NEW + 100))
+
+    def come() -> None:
+        world.source.put(next(new), 1, 5000)
+        world.journal.before("source.count_rows", come)
+
+    world.journal.before("source.count_rows", come)
+    part = PartialSweep(budget_seconds=3600.0, budget_text="1h")
+    done = sweep(job(segments=4), world.edges, part).result
+
+    assert (done.outcome, done.whole) == (Outcome.CLEAN, True)
+    assert len(world.source.table) > len(ROWS) + 1
+
+
+def test_late_row_that_the_reads_lost_is_not_clean_where_a_budget_has_all_compared_at_once_by_sparks_own_hash() -> None:
+    world = pulled(*(row for row in ROWS if row[0] != LATE))
+    world.source.by_clock, world.source.has_extent, world.source.no_digests = True, False, "no md5"
+    world.source.put(LATE, 1, 50)
+    world.source.lost_in_reads = {LATE}
+
+    part = PartialSweep(budget_seconds=3600.0, budget_text="1h")
+    done = sweep(job(segments=4), world.edges, part).result
+
+    assert any("at once" in note for note in done.notes)
+    assert (done.outcome, done.whole) == (Outcome.UNVERIFIED, False)
 
 
 def test_rows_that_come_during_a_read_are_no_loss(world: World) -> None:

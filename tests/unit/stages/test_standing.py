@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_reconcile.core.errors import RefusedError
+from hudi_reconcile.core.errors import RefusedError, SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
+from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.tables.values import PartitionField
 from hudi_reconcile.stages.job import PartialSweep
@@ -332,3 +333,83 @@ def test_word_is_given_back_by_an_undo_that_finds_every_row_changed_since_and_on
     assert len(world.lake.commits) == commits
     world.source.delete(3)
     assert [guard.name for guard in swept(world, run_id="n").result.guards if not guard.ok] == ["restored_source"]
+
+
+def passed_over(result: TableResult) -> list[str]:
+    return [note for note in result.notes if "at or below the checkpoint" in note and "no clock" not in note]
+
+
+def test_pull_under_another_filter_says_that_it_passes_rows_over_until_a_whole_read_took_them_in() -> None:
+    world = pulled(*ROWS)
+    world.source.stands = OTHER_FILTER
+    later = pull(job(), world.edges, full=False)
+    world.source.put(4, 40, 400)
+    again = pull(job(), world.edges, full=False)
+    whole = pull(job(), world.edges, full=True)
+    world.source.put(5, 50, 500)
+    after = pull(job(), world.edges, full=False)
+
+    assert [len(passed_over(one)) for one in (later, again, whole, after)] == [1, 1, 0, 0]
+    assert "source.where" in passed_over(later)[0]
+    world.source.stands = SourceLineage("none", "1")
+    assert "source.where" in passed_over(pull(job(), world.edges, full=False))[0]
+
+
+def test_whole_read_that_ends_after_its_first_page_took_nothing_in() -> None:
+    world = pulled(*ROWS)
+    world.source.stands = OTHER_FILTER
+    world.journal.before("lake.upsert", lambda: world.journal.before("lake.upsert", stop))
+
+    with pytest.raises(SourceError, match="gone"):
+        pull(job(limit_rows=2), world.edges, full=True)
+
+    assert passed_over(pull(job(), world.edges, full=False))
+
+
+def stop() -> None:
+    raise SourceError("the server is gone", fix="wait")
+
+
+def test_ids_that_a_restored_server_gives_out_again_are_told_and_times_are_not() -> None:
+    world = pulled(*ROWS)
+    world.source.stands = OTHER_HISTORY
+    assert passed_over(pull(job(), world.edges, full=False)) == []
+
+    world = World.new()
+    world.source.put(1, 10, 100)
+    by_id = job(strategy="incrementing", watermark=(), incrementing="id")
+    pull(by_id, world.edges, full=False)
+    world.source.stands = OTHER_HISTORY
+
+    (note,) = passed_over(pull(by_id, world.edges, full=False))
+    assert "timeline was 1 and is 2" in note
+    world.source.put(2, 20, 200)
+    pull(by_id, world.edges, full=False)
+    assert passed_over(pull(by_id, world.edges, full=False)) == []
+
+
+def test_whole_read_whose_last_page_is_empty_says_all_the_same_that_it_read_everything() -> None:
+    world = pulled(*ROWS)
+    for key in ROWS:
+        world.source.put(key[0], key[1], 300)  # one mark: more rows than a page holds come as one
+    world.source.stands = OTHER_FILTER
+
+    pull(job(limit_rows=2), world.edges, full=True)
+
+    assert passed_over(pull(job(), world.edges, full=False)) == []
+
+
+def test_deletes_taken_over_by_their_word_leave_it_to_a_pull_to_say_what_the_new_filter_takes_in() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.put(2, 21, 200)
+    world.source.stands = OTHER_FILTER
+    plan = swept(world).draft
+    assert plan is not None
+    words = frozenset({"changed_filter"})
+
+    applied(world, plan, approval=Approval(accept=words, only="delete"))
+    assert passed_over(pull(job(), world.edges, full=False))
+    applied(world, plan, approval=Approval(accept=words, only="upsert"))
+
+    assert no(world) == []

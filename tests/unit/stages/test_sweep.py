@@ -271,9 +271,21 @@ def test_read_that_lost_rows_is_unverified_and_plans_nothing() -> None:
 
     done = swept(world)
 
-    assert [(item.what, done.draft) for item in done.result.unverified] == [("table", None)]
     assert "read returned 2 rows, the table counts 3" in done.result.unverified[0].why
-    assert done.result.outcome is Outcome.UNVERIFIED
+    assert (done.result.outcome, done.result.findings["deleted"], done.draft) == (Outcome.UNVERIFIED, 0, None)
+
+
+def test_read_that_lost_a_late_row_plans_nothing_of_what_else_drifted() -> None:
+    world = pulled(*ROWS)
+    world.source.put(9, 9, 50)
+    world.source.put(2, 21, 200)
+    world.source.lost_in_reads = {9}
+
+    done = swept(world)
+
+    assert (done.result.outcome, done.result.findings["updated_without_watermark"], done.draft) == (
+        Outcome.UNVERIFIED, 1, None,
+    )  # fmt: skip
 
 
 def busily(world: World, *happens: Callable[[], object]) -> None:

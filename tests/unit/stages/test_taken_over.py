@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from hudi_reconcile.core.errors import RefusedError
-from hudi_reconcile.core.plan.lake_ownership import Writers
+from hudi_reconcile.core.lake.ownership import Writers
+from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.tables.kinds import Column, Kind
-from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.ports import Origin
 from hudi_reconcile.stages.pull.pull import pull
@@ -93,12 +93,40 @@ def test_streamer_that_went_further_than_our_pull_leaves_late_rows_behind() -> N
     world = streamed("1970-01-01 00:00:10", *ROWS)
     pull(job(adopt=True), world.edges, full=False)
     world.source.put(9, 9, 35 * SECOND)
-    world.lake.made_by = Origin("SimpleKeyGenerator", KEY, "1970-01-01 00:00:40", Instant("9", "9"))
+    world.lake.made_by = Origin("SimpleKeyGenerator", KEY, "1970-01-01 00:00:40", world.lake.plant(world.lake.now))
 
     found = sweep(job(), world.edges).result
 
     # Neither the next run of HoodieStreamer brings it, nor is it clean that our own pull would.
     assert (found.findings["late_arriving"], found.not_drift["pending"]) == (1, 0)
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_overlap_of_ours_brings_nothing_that_the_streamer_has_passed(*, adopted: bool) -> None:
+    world = streamed("1970-01-01 00:00:10", *ROWS)
+    if adopted:
+        pull(job(adopt=True), world.edges, full=False)
+    world.source.put(9, 9, 20 * SECOND)
+    world.lake.made_by = Origin("SimpleKeyGenerator", KEY, "1970-01-01 00:00:40", world.lake.plant(world.lake.now))
+
+    found = sweep(job(overlap_micros=30 * SECOND), world.edges).result
+
+    assert (found.outcome, found.not_drift["pending"]) == (Outcome.DRIFT, 0)
+
+
+def test_what_the_streamer_commits_after_the_pin_makes_no_row_late() -> None:
+    world = streamed("1970-01-01 00:00:10", *ROWS)
+    world.source.put(9, 9, 35 * SECOND)
+
+    def commit() -> None:
+        world.lake.made_before = world.lake.made_by
+        rows = [*world.lake.now, world.lake.stamped({"id": 9, "v": 9, "at": 35 * SECOND})]
+        world.lake.made_by = Origin("SimpleKeyGenerator", KEY, "1970-01-01 00:00:40", world.lake.plant(rows))
+
+    world.journal.before("lake.read_origin", commit)
+    result = sweep(job(), world.edges).result
+
+    assert (result.findings.get("late_arriving", 0), result.not_drift["pending"]) == (0, 3)
 
 
 def test_checkpoint_that_a_correction_carried_empty_makes_nothing_pending() -> None:

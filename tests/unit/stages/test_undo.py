@@ -7,10 +7,11 @@ import pytest
 
 from hudi_reconcile.core.changes.queries import UNDONE_PLANS
 from hudi_reconcile.core.errors import LakeError, RefusedError, UnknownRunError
+from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.plan.lake_ownership import Writers
 from hudi_reconcile.core.plan.plan import Approval, Plan
 from hudi_reconcile.core.result import TableResult
+from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.rows import SEQNO, FakeClock, Killed
@@ -170,6 +171,26 @@ def test_undo_of_one_part_leaves_the_other_and_of_the_run_that_found_both_takes_
     assert (rest.outcome, rest.corrections.applied, rest.corrections.applied_before) == (Outcome.CORRECTED, 1, 1)
 
 
+def test_undo_that_lost_a_race_at_one_commit_of_two_takes_that_one_back_when_it_is_run_again() -> None:
+    world = pulled(*ROWS)
+    world.source.delete(1)
+    world.source.put(2, 21, 200)
+    world.source.put(3, 31, 300)
+    plan = swept(world).draft
+    assert plan is not None
+    first = applied(world, plan, Approval(only="delete"))
+    second = applied(world, plan, Approval(only="upsert"), run_id="run-c")
+    both = (*first.corrections.instants, *second.corrections.instants)
+    world.journal.before("lake.correct", lambda: world.silently_change_lake(3, 99))
+
+    once = undo(job(run_id="u"), "run-c", world.edges, instants=both)
+    again = undo(job(run_id="v"), "run-c", world.edges, instants=both)
+
+    assert (once.corrections.applied, once.corrections.superseded) == (1, 2)
+    assert (again.corrections.applied, again.corrections.superseded, again.corrections.applied_before) == (1, 1, 1)
+    assert world.lake_holds() == {1: (10, 100), 2: (20, 200), 3: (99, 300)}
+
+
 def test_error_after_the_commit_of_an_undo_is_in_a_result_that_names_it() -> None:
     world = corrected()
 
@@ -183,6 +204,20 @@ def test_error_after_the_commit_of_an_undo_is_in_a_result_that_names_it() -> Non
     assert (result.outcome, result.corrections.applied) == (Outcome.UNVERIFIED, 3)
     assert result.corrections.instants == (world.lake.commits[-1].instant.completed,)
     assert result.error is not None
+
+
+def test_bug_after_the_commit_of_an_undo_comes_with_a_result_that_names_it() -> None:
+    world = corrected()
+
+    def gone() -> None:
+        raise ZeroDivisionError
+
+    world.journal.before("lake.correct", lambda: world.journal.before("lake.count_shown", gone))
+
+    with pytest.raises(LandedError) as raised:
+        undone(world)
+
+    assert raised.value.result.corrections.instants == (world.lake.commits[-1].instant.completed,)
 
 
 def test_rows_that_others_touched_since_are_superseded_and_left() -> None:

@@ -78,7 +78,7 @@ def choose_sync(options: Mapping[str, str]) -> CatalogSync | None:
         return None
     named = (options.get(_TOOLS) or HIVE_TOOL).split(",")
     glue = [GLUE_TOOL] if options.get(MODE, "").lower() == "glue" else []  # as Hudi's own writer chooses
-    tools = tuple(dict.fromkeys(name for one in (*named, *glue) if (name := one.strip())))
+    tools = tuple(dict.fromkeys(name for tool in (*named, *glue) if (name := tool.strip())))
     return CatalogSync(tools, options, _is_on(options, _FORGIVES))
 
 
@@ -91,22 +91,22 @@ def leave_out_sync(options: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in options.items() if not key.startswith(_OF_TOOLS)}
 
 
-def add_sync_outcome(result: TableResult, found: SyncOutcome | None) -> TableResult:
+def add_sync_outcome(result: TableResult, sync: SyncOutcome | None) -> TableResult:
     """Add the outcome of the catalog sync to a table's result.
 
     A failed one is an error, exit 3, where all else went well, as readers who ask the catalog may lack rows. With Hudi's own
     `ignore_exceptions`, or beside another ending, it is a note. Either says that the commits stand.
     """
-    if found is None:
+    if sync is None:
         return result
-    if not found.failures:
-        return replace(result, notes=(*result.notes, f"catalog: {found.name} shows the table as this run left it"))
+    if not sync.failures:
+        return replace(result, notes=(*result.notes, f"catalog: {sync.name} shows the table as this run left it"))
     message = (
-        f"{_describe_commits(result)} in the lake and stands, but {found.name} in the catalog was not brought up to date: "
-        f"{'; '.join(found.failures)}; readers who ask the catalog may lack new columns and partitions"
+        f"{_describe_commits(result)} in the lake and stands, but {sync.name} in the catalog was not brought up to date: "
+        f"{'; '.join(sync.failures)}; readers who ask the catalog may lack new columns and partitions"
     )
     fix = f"hudi-reconcile doctor -t {result.name}, then hudi-reconcile pull -t {result.name}: it syncs without new rows too"
-    if found.forgiven or result.outcome.exit_code != 0:
+    if sync.forgiven or result.outcome.exit_code != 0:
         return replace(result, notes=(*result.notes, Note(Stake.ROWS, f"{message}: {fix}")))
     error = Failure(UNSYNCED, f"table {result.name}: {message}", fix)
     return replace(result, outcome=Outcome.UNVERIFIED, error=error)
@@ -114,7 +114,7 @@ def add_sync_outcome(result: TableResult, found: SyncOutcome | None) -> TableRes
 
 def _describe_commits(result: TableResult) -> str:
     pulled = None if result.pull is None else result.pull.instant
-    instants = dict.fromkeys(one for one in (pulled, *result.corrections.instants) if one)
+    instants = dict.fromkeys(instant for instant in (pulled, *result.corrections.instants) if instant)
     return f"commit {', '.join(instants)} is" if instants else "what was committed before is"
 
 

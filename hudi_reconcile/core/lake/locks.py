@@ -51,8 +51,8 @@ def read_scheme(path: str) -> str:
     >>> read_scheme("S3A://bucket/lake"), read_scheme("/data/lake")
     ('s3a', '')
     """
-    found = _SCHEME.match(path)
-    return found[1].lower() if found else ""
+    match = _SCHEME.match(path)
+    return match[1].lower() if match else ""
 
 
 def list_client_classes(path: str) -> tuple[str, ...]:

@@ -51,21 +51,21 @@ def describe_causes(causes: Sequence[JavaCause]) -> str:
     >>> describe_causes([JavaCause("org.apache.hudi.exception.HoodieLockException", "secret=x is held")])
     'HoodieLockException: secret=*** is held'
     """
-    hidden = [one.message for one in causes if one.message and not one.is_shown]
+    hidden = [cause.message for cause in causes if cause.message and not cause.is_shown]
     shown: list[str] = []
-    for one in causes:
-        text = redact_settings(escape_controls((one.message.splitlines() or [""])[0]))[:_LONGEST]
-        if not text or not one.is_shown or any(other in one.message for other in hidden):
+    for cause in causes:
+        text = redact_settings(escape_controls((cause.message.splitlines() or [""])[0]))[:_LONGEST]
+        if not text or not cause.is_shown or any(other in cause.message for other in hidden):
             continue
         if not any(text in other for other in shown):
             shown = [*(other for other in shown if other not in text), text]
-    names = " <- ".join(one.name for one in causes)
+    names = " <- ".join(cause.name for cause in causes)
     return f"{names}: {'; '.join(shown)}" if shown else names
 
 
 def is_lock_taken(causes: Sequence[JavaCause]) -> bool:
     """True where another writer held the lock for as long as we waited: the last cause says so, and nothing failed below it."""
-    if not any(one.name == LOCKED_OUT for one in causes):
+    if not any(cause.name == LOCKED_OUT for cause in causes):
         return False
     last = causes[-1]
     if last.name == "FileAlreadyExistsException":
@@ -75,11 +75,11 @@ def is_lock_taken(causes: Sequence[JavaCause]) -> bool:
 
 def is_lost_race(causes: Sequence[JavaCause]) -> bool:
     """True where another writer came first: it changed the same files, or held the lock."""
-    return is_lock_taken(causes) or any(one.name in _CONFLICTS for one in causes)
+    return is_lock_taken(causes) or any(cause.name in _CONFLICTS for cause in causes)
 
 
 def is_lock_failure(causes: Sequence[JavaCause], provider: str) -> bool:
     """True where the lock provider itself does not work: it cannot be loaded, or refuses the storage, or does not answer."""
     if is_lock_taken(causes):
         return False
-    return any(one.name == LOCKED_OUT or (provider and provider in one.message) for one in causes)
+    return any(cause.name == LOCKED_OUT or (provider and provider in cause.message) for cause in causes)

@@ -69,7 +69,7 @@ def refuse_silent(table: str, silent: Collection[str]) -> None:
     """Raises RefusedError where a writer without heartbeat is in flight: who commits first, loses rows or has them lost."""
     why = warn_of_silent_writer(silent)
     if why:
-        named = " ".join(f"--dead-writer {one}" for one in silent)
+        named = " ".join(f"--dead-writer {instant}" for instant in silent)
         raise RefusedError(
             f"table {table}: {why}; nothing was written beside it",
             fix="let it end, then run the same command again; if it died, run it again (it rolls its instant back) or, where "
@@ -147,21 +147,23 @@ def _unknown(table: LakeTable, names: Iterable[str]) -> set[str]:
 
 def _unwritable(table: LakeTable, source: SourceTable) -> list[str]:
     lake = {column.name: column for column in table.columns}
-    found = []
+    reasons = []
     for column in encode_columns(source, table).columns:
         there = lake.get(column.lake_name)
         if there is None:
             if table.columns:
-                found.append(f"it has no column {column.lake_name} (leave it out with source.columns)")
+                reasons.append(f"it has no column {column.lake_name} (leave it out with source.columns)")
         elif there.stored is not None:
-            found.append(f"Spark shows its partition field {there.name} as {there.type}, its files hold {there.stored}")
+            reasons.append(
+                f"Spark shows its partition field {there.name} as {there.type}, its files hold {there.stored}"
+            )
         elif not is_comparable(column.kind, there.type):
-            found.append(f"{column.name} {column.declared} cannot be held by its {there.type}")
+            reasons.append(f"{column.name} {column.declared} cannot be held by its {there.type}")
         elif there.fraction_digits is not None:
-            found.append(f"its {there.name} holds milliseconds, and a write by Spark would make them microseconds")
+            reasons.append(f"its {there.name} holds milliseconds, and a write by Spark would make them microseconds")
         elif column.name in source.key and there.type in _NO_KEYS:
-            found.append(f"its key {there.name} is a {there.type}, which a Hudi record key does not hold exactly")
-    return found
+            reasons.append(f"its key {there.name} is a {there.type}, which a Hudi record key does not hold exactly")
+    return reasons
 
 
 def describe_table(table: LakeTable) -> tuple[str, ...]:
@@ -183,17 +185,17 @@ def describe_table(table: LakeTable) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def describe_adoption(table: LakeTable, found: Adoption, *, adopt: bool) -> tuple[str, ...]:
+def describe_adoption(table: LakeTable, adoption: Adoption, *, adopt: bool) -> tuple[str, ...]:
     """What sweep, pull and apply do with a table of another tool, or why not."""
     lines = ["sweep: reads it"]
-    for command, reasons in (("pull", found.pull), ("apply", found.apply)):
+    for command, reasons in (("pull", adoption.pull), ("apply", adoption.apply)):
         if reasons:
             lines.append(f"{command}: refused: {'; '.join(reasons)}")
         elif not adopt:
             lines.append(f"{command}: refused until lake.adopt: true")
         else:
             lines.append(f"{command}: {_DONE[command]}")
-    if adopt and not found.apply and table.ordering == "event_time":
+    if adopt and not adoption.apply and table.ordering == "event_time":
         lines.append("apply: " + _OLDER_LATER.format(fields=", ".join(table.ordering_fields)))
     if not table.columns:
         lines.append("columns: not looked at here; the first pull or apply refuses by name what they cannot hold")
