@@ -384,16 +384,29 @@ PARTITION_PATH = "_hoodie_partition_path"
 
 
 def list_partitions(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...]:
-    """The lake's partitions by path, with their rows, and how many of those the rule would place elsewhere. One job."""
+    """The lake's partitions by path, with their rows, and how many of those lie or say otherwise than by the rule. One job."""
     path, rule_path = (
         F.col(PARTITION_PATH),
         _path(rule, [_text(F.col(f"`{field.lake_name}`")) for field in rule.fields]),
     )
     unlike = F.count(F.when(~path.eqNullSafe(rule_path), 1))
-    rows = lake.groupBy(path.alias("path")).agg(F.count(F.lit(1)).alias("rows"), unlike.alias("unlike")).collect()
+    counts = (
+        F.count(F.lit(1)).alias("rows"), unlike.alias("unlike"), F.expr(f"count_if({_astray(rule)})").alias("astray")
+    )  # fmt: skip
+    rows = lake.groupBy(path.alias("path")).agg(*counts).collect()
     return tuple(
-        PartitionRows(row["path"], row["rows"], row["unlike"]) for row in sorted(rows, key=lambda r: r["path"])
+        PartitionRows(row["path"], row["rows"], row["unlike"], row["astray"])
+        for row in sorted(rows, key=lambda r: r["path"])
     )
+
+
+def _astray(rule: PathRule) -> str:
+    tests = [
+        f"not (cast(`{field.lake_name}` as string) <=> {derive_value(field.transform, f'`{field.column.lake_name}`')})"
+        for field in rule.fields
+        if field.transform != "identity"
+    ]
+    return " or ".join(tests) or "false"
 
 
 def flag_in_scope(rows: DataFrame, side: Literal["source", "lake"], rule: PathRule, paths: Sequence[str]) -> DataFrame:

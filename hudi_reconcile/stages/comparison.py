@@ -252,7 +252,7 @@ def _describe_altered(name: str) -> Unverified:
         "column",
         name,
         "holds values that the JDBC driver alters (NaN decimals; infinity, BC, beyond 9999, 1582-10-05 to 1582-10-14; "
-        "digits below microseconds)",
+        "digits below microseconds; characters without a place in Unicode)",
         exclude_fix(name),
     )
 

@@ -223,6 +223,25 @@ def test_partition_field_that_spark_shows_as_text_is_not_compared_and_the_table_
     assert "Spark shows its partition field updated_at as string" in refused.document["error"]["message"]
 
 
+@pytest.mark.parametrize(("strayed", "told"), [("-1", []), ("7, 8", [("updated_at_day", "2")])])
+def test_derived_partition_column_that_its_own_rows_contradict_is_no_clean_lake(  # noqa: PLR0917 - a table and fixtures
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    strayed: str, told: list[tuple[str, str]],
+) -> None:  # fmt: skip
+    """Every column of the source is equal; a query for the day of those two rows would not find them."""
+    day = f"if(order_id in ({strayed}), '1999-01-01', date_format(updated_at, 'yyyy-MM-dd')) updated_at_day"
+    options = {"hoodie.datasource.write.partitionpath.field": "updated_at_day"}
+    maker = Maker("by day", "copy_on_write", 8, None, options=options, more_columns=(day,))
+    project = adopted(maker, spark, pg, tmp_path, capsys)
+    project.settings["lake"]["partition_by"] = ["day(updated_at)"]
+    project.settings.pop("compare")
+
+    swept = project.json("sweep")
+
+    assert [(entry["name"], entry["why"].split()[0]) for entry in swept.table["unverified"]] == told
+    assert swept.code == (3 if told else 0)
+
+
 def test_streamers_table_is_taken_over_and_handed_back(
     spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

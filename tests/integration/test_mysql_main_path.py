@@ -112,6 +112,21 @@ def test_days_that_are_none_are_carried_as_text_from_the_first_pull_on(
     assert ("a5", "0000-00-00") in in_lake(spark, project, "code", "placed_on")
 
 
+@pytest.mark.usefixtures("spark")
+def test_text_with_characters_that_unicode_lacks_is_neither_pulled_nor_called_clean(
+    maria: MariaDatabase, project: Project
+) -> None:
+    maria.execute("alter table orders add odd varchar(9) character set cp1251", "update orders set odd = '?'")
+    assert project.json("pull").code == 0
+    maria.execute("update orders set odd = x'98', updated_at = '2025-06-01' where code = 'a5'")
+
+    sweep, pull = project.json("sweep"), project.json("pull")
+
+    assert (sweep.code, sweep.document["outcome"]) == (3, "unverified"), sweep
+    assert [(item["what"], item["name"]) for item in sweep.table["unverified"]] == [("column", "odd")]
+    assert (pull.code, pull.table["error"]["type"]) == (5, "RefusedError"), pull
+
+
 def test_doctor_names_the_server_and_a_login_that_may_only_read(project: Project, maria: MariaDatabase) -> None:
     ran = project.run("doctor")
 

@@ -99,7 +99,8 @@ class Column:
     for calendar kinds `precision` is the number of fraction digits of a second (0 to 6). `bits` is the width of an INTEGER.
     `lake_name` differs from `name` where `compare.rename` says so. `why` says why a column of kind OTHER is not compared.
     A NUMBER is a decimal without declared digits, or with more than a lake decimal holds: compared by value, carried as text.
-    `system`: the database keeps it of each row by itself; it orders pulls, and the lake does not get it.
+    `system`: the database keeps it of each row by itself; it orders pulls, and the lake does not get it. `charset` is the
+    character set of a text that Unicode may not hold whole.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Column:
     why: str = ""
     native: str = ""
     system: bool = False
+    charset: str = ""
 
     def __post_init__(self) -> None:
         if not self.lake_name:

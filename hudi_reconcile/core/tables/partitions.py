@@ -50,11 +50,15 @@ class PathRule:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """One partition of the lake at a pin. `unlike` are those of its rows whose path the rule does not give."""
+    """One partition of the lake at a pin. `unlike` are those of its rows whose path the rule does not give.
+
+    `astray` are those whose derived column is not what the lake's own column, of which it is derived, gives.
+    """
 
     path: str
     rows: int
     unlike: int = 0
+    astray: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,17 @@ def derive_path_rule(
     if hidden:
         raise UsageError(f"table {name}: partitions would show values of {hidden}, which is masked", fix=whole)
     return PathRule(known, lake.path_form.hive_style, lake.path_form.encoded)
+
+
+def select_derived(
+    source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField], exclude: Collection[str]
+) -> PathRule | None:
+    """The derived partition columns of the lake that it also holds the origin of; None where there is none."""
+    there = {column.name for column in lake.columns} - set(exclude)
+    derived = (field.lake_name for field in partition_by if field.transform != "identity")
+    fields = tuple(_field(name, source, lake, partition_by) for name in derived if name in there)
+    known = tuple(field for field in fields if field is not None and field.column.lake_name in there)
+    return PathRule(known, lake.path_form.hive_style, lake.path_form.encoded) if known else None
 
 
 def scope_of_paths(name: str, rule: PathRule, asked: Sequence[str], lake: Sequence[PartitionRows]) -> PartitionScope:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hudi_reconcile.core.pull.cursor import watermark_text
@@ -45,6 +45,8 @@ _PLAIN_KINDS = {
     "float": Kind.REAL,
     "double": Kind.DOUBLE,
 }
+# The server writes `?` for a character without a place in Unicode. latin1 is cp1252, each of whose 256 bytes has one.
+_WHOLE_SETS = frozenset({"utf8mb4", "utf8mb3", "utf8", "utf16", "utf16le", "utf32", "ucs2", "latin1", "binary"})
 _OWN_TEXT = {
     "datetime": "date_format({c}, '%Y-%m-%dT%H:%i:%s.%f')",
     "timestamp": "date_format({c}, '%Y-%m-%dT%H:%i:%s.%fZ')",
@@ -94,7 +96,7 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 def classify_column(
     name: str, data_type: str, declared: str, *, nullable: bool, precision: int | None = None,
-    scale: int | None = None, fraction: int | None = None,
+    scale: int | None = None, fraction: int | None = None, charset: str | None = None,
 ) -> Column:  # fmt: skip
     """The column's kind by the row of `information_schema.columns`. bigint unsigned is a decimal of 20 digits.
 
@@ -115,7 +117,19 @@ def classify_column(
     is_long = data_type == "bigint" or (data_type == "int" and "unsigned" in declared)
     bits = (_LONG_BITS if is_long else 32) if kind is Kind.INTEGER else None
     digits_after = fraction or 0 if kind in CALENDAR_KINDS and kind is not Kind.DATE else None
-    return Column(name, kind, declared, nullable=nullable, precision=digits_after, bits=bits, native=data_type)
+    column = Column(name, kind, declared, nullable=nullable, precision=digits_after, bits=bits, native=data_type)
+    return note_charset(column, charset)
+
+
+def note_charset(column: Column, charset: str | None) -> Column:
+    """The column, with its character set where Unicode does not hold all of it."""
+    return replace(column, charset="" if charset is None or charset in _WHOLE_SETS else charset)
+
+
+def charsets_query(relation: str, names: Sequence[str]) -> str:
+    """The character sets of columns of a query, in one row that is there where the query has none."""
+    charsets = ", ".join(f"charset(hr_q.{quote(name)}) as hr_{place}" for place, name in enumerate(names))
+    return f"select {charsets} from (select 1 as hr_n) hr_n left join (select * from {relation} limit 0) hr_q on 1 = 1"
 
 
 def read(column: Column) -> str:
@@ -214,10 +228,12 @@ def literal(column: Column, micros: int) -> str:
 
 
 def find_uncarried(column: Column) -> str | None:
-    """Calendar values that are no day: 0000-00-00, 2024-02-00, 2024-02-31, and the year 0."""
+    """Calendar values that are no day (0000-00-00, 2024-02-31, the year 0), and texts with characters that become `?`."""
+    name = quote(column.name)
+    if column.charset:
+        return f"char_length(replace({text(name)}, '?', '')) <> char_length(replace({name}, '?', ''))"
     if column.kind not in CALENDAR_KINDS:
         return None
-    name = quote(column.name)
     return f"not ({name} + interval 0 day <=> {name}) or {name} < date '0001-01-01'"
 
 
@@ -311,7 +327,7 @@ select table_schema as schema_name, table_name as name, table_type as type
 
 COLUMNS_QUERY = """
 select column_name as name, data_type as data_type, column_type as declared, is_nullable = 'YES' as nullable,
-       numeric_precision as digits, numeric_scale as scale, datetime_precision as fraction
+       numeric_precision as digits, numeric_scale as scale, datetime_precision as fraction, character_set_name as charset
   from information_schema.columns
  where table_schema = :schema and table_name = :name and binary table_schema = :schema and binary table_name = :name
  order by ordinal_position

@@ -90,7 +90,7 @@ class MysqlEngine(ServerEngine):
         columns = tuple(
             dialect.classify_column(
                 r["name"], r["data_type"].lower(), r["declared"], nullable=bool(r["nullable"]),
-                precision=r["digits"], scale=r["scale"], fraction=r["fraction"],
+                precision=r["digits"], scale=r["scale"], fraction=r["fraction"], charset=r["charset"],
             )
             for r in self._plane.rows(dialect.COLUMNS_QUERY, here)
         )  # fmt: skip

@@ -20,7 +20,7 @@ from pymysql.err import OperationalError
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.tables.kinds import Column
+from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.databases.base import Described, JdbcTarget, TableRequest
 from hudi_reconcile.databases.catalog import describe_table
 from hudi_reconcile.databases.control import CONNECT_SECONDS, ControlPlane
@@ -132,7 +132,7 @@ def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -
     """The query's answer as a table without any key of its own. Raises UsageError for a query that is not understood."""
     name = reads.wrap_query(request.query or "")
     try:
-        columns = plane.shape(f"select * from {name} limit 0", _columns)
+        columns = _name_charsets(plane, name, plane.shape(f"select * from {name} limit 0", _columns))
         lines = plane.rows(dialect.estimate_query(name, request.predicates))
     except SourceError as error:
         if error.message.endswith(_GRAMMAR):
@@ -153,6 +153,16 @@ def describe_query(plane: ControlPlane, request: TableRequest, *, server: str) -
         rows_estimate=estimate,
         key_texts=dialect.KEY_TEXTS,
     )
+
+
+def _name_charsets(plane: ControlPlane, name: str, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns with the character sets of the query's own texts, of which a field of the answer tells nothing."""
+    texts = [column.name for column in columns if column.kind in (Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT)]
+    if not texts:
+        return columns
+    row = plane.one(dialect.charsets_query(name, texts))
+    charsets = {text: str(row[f"hr_{place}"]) for place, text in enumerate(texts)}
+    return tuple(dialect.note_charset(column, charsets.get(column.name)) for column in columns)
 
 
 def _columns(cursor: Any) -> tuple[Column, ...]:

@@ -20,7 +20,7 @@ from hudi_reconcile.core.pull.cursor import (
 from hudi_reconcile.core.pull.source_lineage import UNKNOWN, SourceLineage, describe_moved_server, note_passed_rows
 from hudi_reconcile.core.pull.zone_offset import find_zone_hours
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.kinds import TEXT_KINDS, Kind
 from hudi_reconcile.core.tables.schema_evolution import encode_as_text, encode_columns, encode_new_columns
 from hudi_reconcile.core.tables.values import Checkpoint, CheckpointAt, LakeTable, Moment, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape, Lake, Signs, Source
@@ -108,10 +108,12 @@ def _start(job: TableJob, source: Source, lake: Lake, *, full: bool) -> Start:
     return Start(table, described, watermark, existing, before, moment, bound, window, whole, notes, lineage=lineage)
 
 
-_WAY_OUT = {
-    True: "choose another pull.watermark or lake.partition_by",
-    False: "those columns with source.columns; a new lake.path would hold them as text",
-}
+def _name_way_out(*, is_new: bool, is_text: bool) -> str:
+    if is_text:
+        return "those columns with source.columns"
+    if is_new:
+        return "choose another pull.watermark or lake.partition_by"
+    return "those columns with source.columns; a new lake.path would hold them as text"
 
 
 def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
@@ -122,13 +124,16 @@ def carry(job: TableJob, start: Start, uncarried: frozenset[str]) -> Start:
     typed = {*job.pull.moving, *(field.column for field in job.lake.partition_by if field.transform != "identity")}
     lake_names = frozenset() if start.existing is None else frozenset(column.name for column in start.existing.columns)
     there = {column.name for column in start.table.columns if column.lake_name in lake_names}
-    stuck = uncarried & (there | typed)
+    as_text = {column.name for column in start.table.columns if column.kind in TEXT_KINDS}
+    stuck = uncarried & (there | typed | as_text)
     if stuck:
         names = ", ".join(sorted(stuck))
         raise RefusedError(
             f"table {job.name}: {names} hold values that the lake's column cannot hold "
-            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds)",
-            fix=f"leave those rows out with source.where, or {_WAY_OUT[start.existing is None]}",
+            "(infinity, NaN decimals, dates BC, beyond 9999 or from 1582-10-05 to 1582-10-14, digits below microseconds, "
+            "characters without a place in Unicode, texts that the read may cut)",
+            fix="leave those rows out with source.where, or "
+            + _name_way_out(is_new=start.existing is None, is_text=bool(stuck & as_text)),
         )
     # An existing table's key is carried as the table has it.
     table = (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass
 from hashlib import sha256
 
 from hudi_reconcile.core.plan.plan import write_canonical_bytes
 from hudi_reconcile.core.pull.cursor import watermark_text
-from hudi_reconcile.core.result_parts import Covered
+from hudi_reconcile.core.result_parts import Covered, Unverified
 from hudi_reconcile.core.sweep.coverage import (
     Coverage,
     Reached,
@@ -19,6 +20,7 @@ from hudi_reconcile.core.sweep.coverage import (
     renew_coverage,
 )
 from hudi_reconcile.core.sweep.segments import HashSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import exclude_fix
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.partitions import (
     PartitionRows,
@@ -26,7 +28,9 @@ from hudi_reconcile.core.tables.partitions import (
     build_near,
     derive_path_rule,
     scope_of_paths,
+    select_derived,
 )
+from hudi_reconcile.core.tables.values import LakePin
 from hudi_reconcile.ports import Clock, Lake, Source
 from hudi_reconcile.stages.comparison import TablePair, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
@@ -161,6 +165,24 @@ def _partitions(
     )
     listed = lake.list_partitions(pin_lake(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
+
+
+def check_derived(job: TableJob, portion: Portion, pair: TablePair, lake: Lake, pin: LakePin) -> tuple[Unverified, ...]:
+    """Rows at the pin whose derived partition column is not what their own columns give: no source column meets it.
+
+    A query that asks for a partition would not find them, however equal the rest is. A sweep of partitions tells by itself
+    which of its rows lie elsewhere.
+    """
+    if portion.scope is not None:
+        return ()
+    rule = select_derived(pair.table, pair.lake_table, job.lake.partition_by, job.columns.exclude)
+    rows = 0 if rule is None else sum(partition.astray for partition in lake.list_partitions(pin, rule))
+    if rule is None or not rows:
+        return ()
+    names = ", ".join(field.lake_name for field in rule.fields)
+    why = f"{rows} lake rows have another value there than {', '.join(field.column.lake_name for field in rule.fields)} gives"
+    fix = f"name them: hudi-reconcile sweep -t {shlex.quote(job.name)} --where-partition PATH; {exclude_fix(names)}"
+    return (Unverified("column", names, why, fix),)
 
 
 def digest_subject(job: TableJob, part: PartialSweep, pair: TablePair) -> str:

@@ -43,6 +43,7 @@ from hudi_reconcile.stages.sweep.partial import (
     WHOLE,
     Portion,
     build_next_coverage,
+    check_derived,
     cut_portion,
     describe_coverage,
     digest_subject,
@@ -97,8 +98,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     seen, watermark = open_scope(job, edges.source, edges.lake, list_partition_columns(job, part))
     pair = seen.pair
     if len(pair.agreement.key) < len(pair.table.key):
-        pair = mark_altered(job, pair, edges.source.find_uncarried(pair.declared, None))
-        return Swept(_keyless(job, pair), None, 0, None, 0, None)
+        return Swept(_keyless(job, pair, edges.source), None, 0, None, 0, None)
     context = prepare_sweep(job, pair, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, context, edges)
     laps = Laps(edges.clock, job.name, "compare")
@@ -110,7 +110,8 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     precision = measure_precision(context.pair, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
     end = _find_reach(job, context, looks, edges.source)
-    missing = (*_describe_unverified(job, looks, context.portion.scope), *moving)
+    astray = check_derived(job, context.portion, context.pair, edges.lake, looks.pin)
+    missing = (*_describe_unverified(job, looks, context.portion.scope), *moving, *astray)
     unverified = (*context.pair.unverified, *list_hidden_digits(context.pair, precision), *missing, *list_left_out(end))
     is_sound = looks.steady and not looks.missed_rows and not looks.misread_rows and not moving
     parts = profile_drift(context, looks, sides.comparer)
@@ -222,8 +223,9 @@ def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) 
     return Seen(match_columns(job, described, table, past=past, also=also), at), watermark
 
 
-def _keyless(job: TableJob, pair: TablePair) -> TableResult:
+def _keyless(job: TableJob, declared: TablePair, source: Source) -> TableResult:
     """No row can be named: nothing is compared, and the columns say why."""
+    pair = mark_altered(job, declared, source.find_uncarried(declared.declared, None))
     reasons = "; ".join(f"{item.name}: {item.why}" for item in pair.unverified if item.name in pair.table.key)
     message = f"table {job.name}: the key cannot be compared: {reasons}"
     fix = "map the key columns with compare.rename, or choose others with source.key"

@@ -155,6 +155,23 @@ def test_every_bit_of_a_double_arrives(maria: MariaDatabase, spark: SparkSession
     assert [row[0] for row in read] == numbers
 
 
+@pytest.mark.parametrize("query", [None, "select * from t"])
+def test_characters_that_unicode_lacks_are_counted_and_never_become_question_marks_in_silence(
+    maria: MariaDatabase, spark: SparkSession, query: str | None
+) -> None:
+    """MariaDB writes `?` for each of them, by both ways of reading."""
+    maria.execute(
+        "create table t (id int primary key, a varchar(9) character set cp1251, b varchar(9) character set sjis,"
+        " c char(9) character set sjis, d enum('x', '?') character set cp1251, e text, f text character set cp932)",
+        "insert into t values (1, x'98', x'8790', x'82a0', 'x', '?', x'8790'), (2, x'ff3f', x'82a03f', '?', '?', 'é', '?')",
+    )
+    with source(maria, spark, query=query, key=("id",) if query else ()) as found:
+        assert found.find_uncarried(found.describe(), None) == ("a", "b")
+    maria.execute("delete from t where id = 1")
+    with source(maria, spark, query=query, key=("id",) if query else ()) as found:
+        assert found.find_uncarried(found.describe(), None) == ()
+
+
 def test_days_that_are_none_are_counted_and_never_become_null_in_silence(
     maria: MariaDatabase, spark: SparkSession
 ) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from hudi_reconcile.sql import reads, windows
 SECOND = 1_000_000
 
 
-def column(data_type: str, declared: str = "", **digits: int) -> Column:
+def column(data_type: str, declared: str = "", **digits: Any) -> Column:
     return dialect.classify_column("c", data_type, declared or data_type, nullable=True, **digits)
 
 
