@@ -20,7 +20,8 @@ _ABSENCE = "tests/unit/stages/test_absence.py"
 _AGAIN = "tests/unit/stages/test_apply_again.py"
 _HISTORY, _EDITED = "tests/property/test_core_history.py", "tests/property/test_core_mutants.py"
 _MOMENT, _PARTS = "tests/integration/source/test_moment_and_rows.py", "tests/integration/source/test_parts.py"
-_NETWORK, _SNAPSHOT = "tests/integration/source/test_network.py", "tests/integration/source/test_one_snapshot.py"
+_NETWORK, _LATE = "tests/integration/source/test_postgres_replica.py"
+_SNAPSHOT = "tests/integration/source/test_network.py", "tests/integration/source/test_one_snapshot.py"
 _ENGINE, _MYSQL = "tests/integration/source/test_engine.py", "tests/integration/source/test_mysql.py"
 _CORRECT, _LEASE = "tests/integration/lake/test_lake_corrections.py", "tests/integration/lake/test_lake_lease.py"
 _EXACT, _MAIN = "tests/integration/lake/test_lake_exactness.py", "tests/integration/test_main_path.py"
@@ -104,6 +105,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
         f"{_REPLAYED}::test_replica_behind_the_checkpoint_deletes_nothing_and_says_why",
         f"{_REPLAYED}::test_replica_that_shows_an_older_state_than_the_lake_was_brought_to_deletes_nothing",
         f"{_REPLAYED}::test_replica_that_has_stopped_is_neither_pulled_from_nor_believed",
+        f"{_LATE}::test_replica_that_is_sent_the_log_late_is_believed_as_far_as_it_was_sent_and_no_further",
         f"{_LAGGING}::test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_does_not_tell",
     ),
     "S19": (

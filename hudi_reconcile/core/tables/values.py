@@ -231,9 +231,9 @@ class Moment:
     open can commit a row whose clock-given watermark is below it. `bound_why` says how the bound was found.
     `snapshot` is the engine's own name of the moment. `version_bound` is the same bound in the database's own numbers of row
     versions: every transaction below it has ended. None where the database has no such numbers.
-    `notes` are what a reader of the result must know about it. `replayed_micros` is the time of the last transaction that a
-    replica shows, None where it shows all that it was sent, where it does not tell, and where the server is none. `stopped`
-    says why a replica gets nothing any more; empty where it does, or does not tell.
+    `notes` are what a reader of the result must know about it. `replayed_micros` is the time up to which a replica is
+    known to be as its primary, None where it shows all that it was sent, where it does not tell, and where the server is none.
+    `stopped` says why a replica gets nothing any more; empty where it does, or does not tell.
     """
 
     clock_micros: int
@@ -267,8 +267,8 @@ REPLICA = Note(
 def choose_replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, str]:
     """The bound in UTC microseconds on a replica, and in words how it was found.
 
-    `replayed_micros` is the time of the last transaction that was replayed, None where the replica has replayed all that
-    it was sent: then the clock stands for it.
+    `replayed_micros` is the time up to which the replica is known to be as its primary was, None where it has replayed all
+    that it was sent and tells no time: then the clock stands for it.
     """
     if replayed_micros is None:
         return (
@@ -277,8 +277,8 @@ def choose_replica_bound(clock_micros: int, replayed_micros: int | None) -> tupl
         )
     known = min(clock_micros, replayed_micros)
     return known - _BLIND_MICROS, (
-        f"last transaction replayed on a replica ({(clock_micros - known) // 1_000_000:,} s behind the clock) minus 5 s: the "
-        "primary's open transactions cannot be seen here"
+        f"time up to which a replica is known to be as its primary ({(clock_micros - known) // 1_000_000:,} s behind the clock) "
+        "minus 5 s: the primary's open transactions cannot be seen here"
     )
 
 

@@ -227,6 +227,10 @@ def find_uncarried(column: Column) -> str | None:
     )
 
 
+# A replica shows what it was sent, and does not know what it was not: of a primary that it hears late, all that it has may be
+# replayed. Where it has replayed all that its primary had at its last word (`latest_end_lsn`), the primary's clock at that word
+# (`last_msg_send_time`, at most half of wal_receiver_timeout ago) says as of when it is the same.
+# https://www.postgresql.org/docs/current/monitoring-stats.html, pg_stat_wal_receiver
 MOMENT_QUERY = """
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros,
        pg_current_snapshot()::text as snapshot,
@@ -237,10 +241,11 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
        (select (extract(epoch from min(prepared)) * 1000000)::bigint from pg_prepared_xacts
          where database = current_database()) as prepared_micros,
        pg_is_in_recovery() as is_replica,
-       case when not pg_is_in_recovery() then null
-            when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
-             and exists (select from pg_stat_wal_receiver where status = 'streaming') then null
-            else (extract(epoch from coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time())) * 1000000)::bigint
+       case when pg_is_in_recovery() then (extract(epoch from coalesce(
+              greatest(pg_last_xact_replay_timestamp(),
+                       (select last_msg_send_time from pg_stat_wal_receiver
+                         where status = 'streaming' and latest_end_lsn <= pg_last_wal_replay_lsn())),
+              pg_postmaster_start_time())) * 1000000)::bigint
        end as replayed_micros
 """
 
