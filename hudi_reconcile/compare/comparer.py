@@ -50,7 +50,7 @@ from hudi_reconcile.core.sweep.drift_profile import (
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
-from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.key_encoding import ASKED, Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import count_parts
 from hudi_reconcile.ports import (
@@ -199,9 +199,15 @@ class SparkComparer:
         return corrections.list_keys_to_delete(_frame(rechecked), self._shape, most)
 
     def stage_rows(self, source: Frame) -> tuple[Frame, int]:
-        """Rows of the source, materialised, and counted."""
+        """Rows of the source, materialised, and counted; those that a second statement gave again are counted, and dropped."""
         rows = _frame(source).localCheckpoint(eager=True)
-        return Frame(rows), rows.count()
+        kept = rows
+        if ASKED in rows.columns:  # a key lies near those of the same statements whenever it is read
+            first = (
+                f"min({ASKED}) over (partition by {', '.join(f'c{item.index}' for item in self._shape.agreement.key)})"
+            )
+            kept = rows.selectExpr("*", f"{first} as hr_first").where(f"{ASKED} = hr_first").drop(ASKED, "hr_first")
+        return Frame(kept), rows.count()
 
     def mark_existing(self, rechecked: Frame, there: Frame | None) -> Frame:
         """Deletes whose key is there have moved; materialised."""

@@ -192,7 +192,7 @@ class Comparer(Protocol):
         ...
 
     def stage_rows(self, source: Frame) -> tuple[Frame, int]:
-        """Rows of the source, materialised, and how many there are."""
+        """Rows of the source, materialised, and how many were read: what several statements gave is there once."""
         ...
 
     def mark_existing(self, rechecked: Frame, there: Frame | None) -> Frame:

@@ -33,7 +33,7 @@ from hudi_reconcile.core.sweep.segments import (
     choose_part,
 )
 from hudi_reconcile.core.tables.agreement import Agreement
-from hudi_reconcile.core.tables.key_encoding import ASKED_AT_ONCE, Key
+from hudi_reconcile.core.tables.key_encoding import ASKED, ASKED_AT_ONCE, Key
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import Moment, SourceTable
@@ -380,4 +380,7 @@ def count_named(
 def _rows(engine: Engine, where: tuple[str, ...], table: SourceTable, tests: Sequence[str], read: Read) -> Frame:
     columns = table.read_columns
     queries = [reads.rows_query(engine.dialect, table.name, columns, (*where, test)) for test in tests]
-    return Frame(reduce(DataFrame.unionByName, [read(JdbcRead(query, (ALL,)), columns) for query in queries]))
+    frames = [read(JdbcRead(query, (ALL,)), columns) for query in queries]
+    if len(frames) > 1:
+        frames = [frame.selectExpr("*", f"{place} as {ASKED}") for place, frame in enumerate(frames)]
+    return Frame(reduce(DataFrame.unionByName, frames))

@@ -94,3 +94,5 @@ bytes, text for the rest."""
 
 MOST_ASKED = 100_000
 ASKED_AT_ONCE = 500
+ASKED = "hr_asked"
+"""In rows that several statements gave: which of them. A row whose key two of them are near to comes with both."""

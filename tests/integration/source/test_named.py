@@ -9,7 +9,7 @@ from hudi_reconcile.compare.comparer import SparkComparer
 from hudi_reconcile.compare.findings import Masks
 from hudi_reconcile.core.sweep.segments import HashSegments
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
-from hudi_reconcile.core.tables.key_encoding import Key
+from hudi_reconcile.core.tables.key_encoding import ASKED_AT_ONCE, Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.ports import Frame
 from hudi_reconcile.source.table_source import TableSource
@@ -76,6 +76,28 @@ def test_rows_of_postgres_are_named_by_keys_of_every_kind_and_gone_ones_are_not(
     assert left is not None
     assert left.rows == 1
     assert not [text for text in logged if "Brien" in text or "9223372036854775808" in text]
+
+
+def test_row_that_is_near_the_keys_of_two_statements_is_there_once(pg: Database, spark: SparkSession) -> None:
+    """Decimals are asked for by a range about them, since the lake may hold fewer digits."""
+    rows = 3 * ASKED_AT_ONCE
+    pg.execute(
+        "create table t (id numeric(9,2) primary key)",
+        f"insert into t select i / 4.0 from generate_series(1, {rows}) i",
+    )
+    with source(pg, "t", spark, key=("id",)) as found:
+        table = found.describe()
+        item = ComparedColumn(0, table.columns[0], "decimal(9,2)", (9, 2))
+        agreement = Agreement((item,), (item,), (), ())
+        comparer = SparkComparer(spark, "t", Masks({}, b""), agreement=agreement, cut=CUT, files=SparkFiles(spark))
+        named = found.find_named_rows(table, tuple((f"{i / 4:.2f}",) for i in range(1, rows + 1)))
+        assert named is not None
+        staged, read_rows = comparer.stage_rows(named.read())
+
+    assert isinstance(staged, DataFrame)
+    assert (read_rows, named.rows) == (named.rows, read_rows)
+    assert read_rows > rows
+    assert (staged.count(), staged.distinct().count(), staged.columns) == (rows, rows, ["c0"])
 
 
 def test_rows_of_mariadb_are_named_by_keys_of_every_kind_and_gone_ones_are_not(
