@@ -137,9 +137,11 @@ def _send(engine: Engine, parts: list[str]) -> list[Future[Sequence[Mapping[str,
 def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> Probe:
     """Measure the link with a text of known length, and the digest with the first rows of the table."""
     database = _digests(engine)
-    sample = (
-        f"({engine.dialect.limit_rows(f'select * from {table.name}{reads.where_clause(where)}', _SAMPLE_ROWS)}) hr_s"
-    )
+    # By name: `*` leaves out what MySQL calls an invisible column.
+    names = dict.fromkeys(item.column.name for item in (*agreement.columns, *agreement.key))
+    columns = ", ".join(engine.dialect.quote(name) for name in names)
+    first = engine.dialect.limit_rows(f"select {columns} from {table.name}{reads.where_clause(where)}", _SAMPLE_ROWS)
+    sample = f"({first}) hr_s"
     what = digests.Digested(agreement.columns, agreement.key, HashSegments((), 1, "md5"))
     nothing = _seconds(lambda: engine.rows(database.filler(1)))
     filler = _seconds(lambda: engine.rows(database.filler(_FILLER_BYTES)))

@@ -32,6 +32,7 @@ _KINDS: Final = {
     **dict.fromkeys((-2, -3, -4, 2004), Kind.BYTES),
     7: Kind.REAL, 8: Kind.DOUBLE, 16: Kind.BOOLEAN, 91: Kind.DATE, 93: Kind.TIMESTAMP, 2014: Kind.TIMESTAMPTZ,
 }  # fmt: skip
+_XML = re.compile(r'(\w+\.)?"?XML(TYPE)?\b', re.IGNORECASE)
 _NUMBERS = frozenset({Kind.INTEGER.value, Kind.DECIMAL.value, Kind.NUMBER.value})
 
 
@@ -51,6 +52,10 @@ class GenericDialect:
         column = Column(
             driver_column.name, kind, driver_column.declared, nullable=driver_column.nullable, native=kind.value
         )
+        ambiguous = self.product.texts.ambiguous
+        if ambiguous is not None and re.match(ambiguous, driver_column.type_name, re.IGNORECASE):
+            why = f"different values of {driver_column.type_name} have the same text in {self.product.title}"
+            return _change_kind(column, Kind.OTHER, why=why)
         if kind is Kind.DECIMAL:
             return _decimal(column, driver_column)
         if kind is Kind.INTEGER:
@@ -104,7 +109,7 @@ class GenericDialect:
         return self._text(name, column) if is_text else name
 
     def _text(self, name: str, column: Column) -> str:
-        if "XML" in column.declared.upper():
+        if _XML.match(column.declared):
             return self.product.texts.xml.format(c=name)
         form = self.product.texts.plain
         if column.native in _NUMBERS and self.product.texts.number is not None:
@@ -179,7 +184,12 @@ class GenericDialect:
         if column.kind in CALENDAR_KINDS:
             return " or ".join(self._list_altered_tests(name, column)) or None
         chars = self.product.texts.most_chars
-        if column.kind is Kind.OWN_TEXT and column.native == Kind.OWN_TEXT and chars and "XML" not in column.declared:
+        if (
+            column.kind is Kind.OWN_TEXT
+            and column.native == Kind.OWN_TEXT
+            and chars
+            and not _XML.match(column.declared)
+        ):
             return f"{self.product.texts.length.format(c=self._text(name, column))} >= {chars}"
         return None
 

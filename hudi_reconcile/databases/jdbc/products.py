@@ -52,7 +52,8 @@ class Texts:
 
     `most_chars` is where `plain` may cut a value, `length` counts them. `number` is for products that cannot cast numbers to
     varchar. `calendar` is for dates and times, by their kind, where `plain` writes them as the session's place would, with two
-    digits of a year or without seconds.
+    digits of a year or without seconds. `ambiguous` tells the types, by what the driver calls them, of which different values
+    have the same text.
     """
 
     plain: str = "cast({c} as varchar(4000))"
@@ -62,6 +63,7 @@ class Texts:
     hex: str | None = None
     calendar: Mapping[Kind, str] = field(default_factory=dict)
     xml: str = "xmlserialize({c} as clob)"
+    ambiguous: str | None = None
 
 
 def _write_calendar(form: str) -> Mapping[Kind, str]:
@@ -150,7 +152,12 @@ _H2 = Product(
     first_day=FIRST,
     limit=FETCH_FIRST,
     literals=Literals(zoned="timestamp with time zone '{v}+00:00'"),
-    texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(rawtohex({c}))"),
+    texts=Texts(
+        plain="cast({c} as varchar)",
+        most_chars=None,
+        hex="lower(rawtohex({c}))",
+        ambiguous=r"(?=.*(CHAR|LOB|ENUM|JSON))(ROW\b|.*ARRAY)",  # array['a, b'] and array['a', 'b'] are both [a, b]
+    ),
     keys=KeySql(
         hash="ora_hash({c}, 4294967295)",
         buckets=BucketSql(
@@ -200,7 +207,12 @@ _DUCKDB = Product(
     first_day=FIRST,
     limit=LIMIT,
     literals=Literals(zoned="timestamptz '{v}+00:00'"),
-    texts=Texts(plain="cast({c} as varchar)", most_chars=None, hex="lower(hex({c}))"),
+    texts=Texts(
+        plain="cast({c} as varchar)",
+        most_chars=None,
+        hex="lower(hex({c}))",
+        ambiguous=r".*\bUNION\(",  # it does not say of which member it is
+    ),
     keys=KeySql(
         hash="hash({c}) % 4294967296",
         buckets=BucketSql(
@@ -316,6 +328,8 @@ _SQLSERVER = Product(
         plain="cast({c} as nvarchar(max))",
         most_chars=None,
         xml="cast({c} as nvarchar(max))",
+        ambiguous="SQL_VARIANT$",  # neither the type nor all digits of money and datetime
+        number="convert(nvarchar(60), {c}, 2)",  # money with all four digits; a style means nothing to other exact numbers
         hex="lower(convert(varchar(max), {c}, 2))",
         calendar=_write_calendar("convert(nvarchar(40), {c}, 126)"),
     ),

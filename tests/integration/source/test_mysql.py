@@ -16,6 +16,7 @@ from hudi_reconcile.core.errors import ReconcileError, SourceError, UsageError
 from hudi_reconcile.core.pull.cursor import Mark, Order, build_full_window, build_next_window
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.sweep.segments import HashSegments, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.databases.base import TableRequest
@@ -170,6 +171,17 @@ def test_characters_that_unicode_lacks_are_counted_and_never_become_question_mar
     maria.execute("delete from t where id = 1")
     with source(maria, spark, query=query, key=("id",) if query else ()) as found:
         assert found.find_uncarried(found.describe(), None) == ()
+
+
+def test_column_that_mariadb_hides_from_a_star_is_measured_with_the_rest(maria: MariaDatabase) -> None:
+    maria.execute("create table t (id int primary key, v int invisible)", "insert into t (id, v) values (1, 7)")
+    with source(maria) as found:
+        table = found.describe()
+        items = tuple(ComparedColumn(index, column, "int") for index, column in enumerate(table.columns))
+        probe = found.probe(table, Agreement(items, items[:1], (), ()))
+
+    assert [item.column.name for item in items] == ["id", "v"]
+    assert probe.row_bytes > 0
 
 
 def test_days_that_are_none_are_counted_and_never_become_null_in_silence(

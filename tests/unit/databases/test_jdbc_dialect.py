@@ -55,6 +55,13 @@ def test_dates_and_times_that_are_carried_as_text_keep_century_and_second(name: 
         (UNKNOWN, 2004, "BLOB", None, Kind.BYTES),
         (H2, -2, "UUID", 0, Kind.UUID),
         (H2, 2003, "UUID ARRAY", 0, Kind.OWN_TEXT),
+        (H2, 2003, "CHARACTER VARYING(9) ARRAY", 0, Kind.OTHER),
+        (H2, 1111, 'ROW("A" INTEGER, "B" CHARACTER VARYING(9))', 0, Kind.OTHER),
+        (H2, 1111, 'ROW("A" INTEGER, "B" INTEGER)', 0, Kind.OWN_TEXT),
+        (DUCKDB, 1111, "UNION(a INTEGER, b VARCHAR)", None, Kind.OTHER),
+        (DUCKDB, 1111, "STRUCT(u UNION(a INTEGER, b VARCHAR)[])", None, Kind.OTHER),
+        (DUCKDB, 1111, "VARCHAR[]", None, Kind.OWN_TEXT),
+        (GenericDialect(product("sqlserver")), -156, "sql_variant", None, Kind.OTHER),
         (DUCKDB, 1111, "UUID[]", None, Kind.OWN_TEXT),
         (DUCKDB, 1111, "ENUM('a', 'b')", None, Kind.OWN_TEXT),
         (UNKNOWN, 92, "TIME", None, Kind.OWN_TEXT),
@@ -91,6 +98,15 @@ def test_decimal_is_typed_only_where_a_lake_decimal_holds_every_digit(size: int,
 
 
 # --- expressions ---
+
+
+@pytest.mark.parametrize(
+    ("type_name", "is_xml"), [("XML", True), ("SYS.XMLTYPE", True), ("xml", True), ("ENUM('XML', 'JSON')", False)]
+)
+def test_xml_is_known_by_its_types_name_and_by_no_label(type_name: str, is_xml: bool) -> None:  # noqa: FBT001
+    column = UNKNOWN.describe_column(Reported("c", 1111, type_name))
+
+    assert UNKNOWN.read(column).startswith("xmlserialize(") is is_xml
 
 
 def test_names_are_quoted_by_doubling_and_nul_is_refused() -> None:
