@@ -137,6 +137,7 @@ def write_greatest_micros(items: tuple[ComparedColumn, ...], values: list[str]) 
 
 _BIGINT_DIGITS = 20
 _NUMBER_DIGITS = (37, 18)  # the difference of two needs one digit more, and Spark has 38
+_KEPT_SCALE = 6  # what Spark's arithmetic leaves of digits after the point whatever it costs
 _NUMBER = "^-?[0-9]{1,19}([.][0-9]{1,18})?$"
 # Half the distance between neighbours, as a part of the value: what a decimal can lose when it becomes a float.
 _HALF_STEP = {Kind.REAL: 2.0**-24, Kind.DOUBLE: 2.0**-53}
@@ -168,7 +169,12 @@ def _close(item: ComparedColumn, tolerance: Decimal, source: str, lake: str) -> 
     if digits is None:
         raise ValueError(f"column {item.column.name} of kind {kind} has no tolerance")
     ours, theirs = (f"cast({value} as decimal({digits[0]},{digits[1]}))" for value in (source, lake))
-    return _close_decimals(ours, theirs, tolerance, digits[1])
+    close = _close_decimals(ours, theirs, tolerance, digits[1])
+    if digits[0] < MOST_DIGITS or digits[1] <= _KEPT_SCALE:
+        return close
+    # With 38 digits Spark rounds the last of the difference away, which few values have need of.
+    ours, theirs = (f"try_cast({value} as decimal({MOST_DIGITS - 1},{digits[1]}))" for value in (source, lake))
+    return f"coalesce({_close_decimals(ours, theirs, tolerance, digits[1])}, {close})"
 
 
 def _close_decimals(source: str, lake: str, tolerance: Decimal, scale: int) -> str:

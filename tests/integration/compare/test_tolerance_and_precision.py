@@ -61,6 +61,10 @@ CASES: tuple[tuple[ComparedColumn, str, Any, str, Any, bool], ...] = (
     (money("1", (38, 0)), "decimal(38,0)", D(10**38 - 1), "decimal(38,0)", D(10**38 - 2), True),
     (money("1", (38, 0)), "decimal(38,0)", D(10**38 - 1), "decimal(38,0)", D(10**38 - 3), False),
     (money("1", (38, 0)), "decimal(38,0)", D(10**38 - 1), "decimal(38,0)", D(1 - 10**38), False),
+    (money("1E-10", (38, 10)), "decimal(38,10)", D("2E-10"), "decimal(38,10)", D("1E-10"), True),
+    (money("1E-10", (38, 10)), "decimal(38,10)", D("3E-10"), "decimal(38,10)", D("1E-10"), False),
+    (money("1", (38, 10)), "decimal(38,10)", D(10**28 - 1), "decimal(38,10)", D(10**28 - 2), True),
+    (money("1", (38, 10)), "decimal(38,10)", D(10**28 - 1), "decimal(38,10)", D(10**28 - 3), False),
     (big("2"), "bigint", 5, "int", 7, True),
     (big("2.9"), "bigint", 5, "int", 8, False),
     (big("10"), "bigint", 2**63 - 1, "bigint", -(2**63), False),
@@ -105,7 +109,7 @@ def test_numbers_are_the_same_within_their_tolerance_only(spark: SparkSession) -
     assert wrong == []
 
 
-@pytest.mark.parametrize(("precision", "scale", "limit"), [(37, 12, "0.000000000001"), (20, 4, "0.5")])
+@pytest.mark.parametrize(("precision", "scale", "limit"), [(38, 12, "0.000000000001"), (20, 4, "0.5")])
 def test_closeness_of_decimals_is_exact(spark: SparkSession, precision: int, scale: int, limit: str) -> None:
     chance = random.Random(7)  # noqa: S311 - the same cases each time
     step = Decimal(1).scaleb(-scale)
