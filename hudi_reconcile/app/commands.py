@@ -15,7 +15,7 @@ from hudi_reconcile.app.jobs import build_job, read_duty, request_proof
 from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, open_quarantine
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import open_store, plan_document, select_tables
-from hudi_reconcile.app.table_work import TableRun, describe_part_failure
+from hudi_reconcile.app.table_work import TableRun, describe_landed_failure, describe_part_failure
 from hudi_reconcile.config.model import Config
 from hudi_reconcile.core.errors import STOPS, LakeError, ReconcileError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome, find_gravest
@@ -265,15 +265,20 @@ def _describe_unapplied(table_run: TableRun, plan: plans.Plan, error: ReconcileE
     return replace(describe_part_failure(table_run, error), uncorrected=remainder)
 
 
-def _compared_all_the_same(table_run: TableRun, error: ReconcileError) -> TableResult:
+def _compared_all_the_same(table_run: TableRun, ending: LakeError | RefusedError | LandedError) -> TableResult:
     """The pull was refused, for a changed column or a clock that went back: what the lake has is compared all the same.
 
-    Raises the pull's error where nothing can be compared either.
+    Raises how the pull ended where that was otherwise, or where nothing can be compared either.
     """
+    error, pulled = (ending.error, ending.result) if isinstance(ending, LandedError) else (ending, None)
+    if not isinstance(error, LakeError | RefusedError):
+        raise ending
     try:
         swept, _ = _leave(table_run, sweep(_job(table_run), table_run.edges, build_whole_sweep(table_run)))
     except ReconcileError:
-        raise error from None
+        raise ending from None
+    if pulled is not None:
+        swept = replace(swept, pull=pulled.pull, notes=(*pulled.notes, *swept.notes), cost=pulled.cost + swept.cost)
     outcome = find_gravest((error.outcome, swept.outcome))
     guards = error.guards if isinstance(error, RefusedError) else ()
     failure = Failure(error.type, error.message, error.fix)
@@ -290,14 +295,19 @@ def _nightly_with_rules(table_run: TableRun, approval: Approval | None, sets: Ru
         return replace(
             describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
         )
+    except LandedError as landed:
+        if not isinstance(landed.error, ReconcileError):
+            raise
+        unrun = report_unrun_rules(rules, landed.error.message, landed.error.fix)
+        return replace(describe_landed_failure(table_run, landed), rules=unrun)
     return check_after(table_run, result, rules, "error")
 
 
 def _nightly(table_run: TableRun, approval: Approval | None, rules: RuleSet | None) -> TableResult:
     try:
         pulled = _pull(table_run, full=False)
-    except (LakeError, RefusedError) as error:
-        return _compared_all_the_same(table_run, error)
+    except (LakeError, RefusedError, LandedError) as ending:
+        return _compared_all_the_same(table_run, ending)
     try:
         table_run.limit.refuse()
         swept, plan = _leave(table_run, sweep(_job(table_run), table_run.edges, build_whole_sweep(table_run)))

@@ -79,7 +79,7 @@ class World:
         whole_commit = partial(STOP.hold, partial(cancel_jobs, spark))
         sync = choose_sync(table.lake.options)
         catalog = (lambda: None) if sync is None else partial(sync_catalog, spark, table.lake.path, sync)
-        return Edges(self._source(table), lake, make, self.clock, whole_commit, lambda: bool(STOP.signal), catalog)
+        return Edges(self._source(table), lake, make, self.clock, whole_commit, catalog)
 
     def _jvm(self) -> object:
         if self.session is None:

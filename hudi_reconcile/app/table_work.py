@@ -27,6 +27,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pull.retry import reckon_table_wait
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
+from hudi_reconcile.core.result_queries import join_attempts
 from hudi_reconcile.core.safe_text import describe_trace
 from hudi_reconcile.core.source.connection import share_connections
 from hudi_reconcile.evidence.files import EvidenceError
@@ -247,7 +248,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         work.folder.clear_table(table.name)
         earlier = result
         table_run, result, ending = _try(world, session, table, work, limit)
-        result = add_earlier(result, earlier)
+        result = join_attempts(result, earlier)
     if work.writes and table_run is not None and not isinstance(ending, STOPS) and not has_lost_java(session):
         result, ending = _sync_catalog(table_run, result, ending)
     with STOP.hold():  # what was done is told, whenever the signal comes
@@ -290,8 +291,7 @@ def _try(
         ending, result = stop, describe_failure_result(table.name, stop)
     except LandedError as landed:
         ending = _ending(session, landed.error, limit)
-        failure = describe_failure_result(table.name, ending or landed.error)
-        result = replace(landed.result, outcome=failure.outcome, error=failure.error)
+        result = _describe_landed(landed, ending or landed.error)
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
         ending = _ending(session, error, limit)
         result = describe_failure_result(table.name, ending or error)
@@ -304,26 +304,6 @@ def _reckon_wait(work: Work, table_run: TableRun | None, result: TableResult, at
     if table_run is None or not is_open or result.error is None or STOP.signal or table_run.limit.is_asked:
         return None
     return reckon_table_wait(result.error.type, result.error.message, attempt, work.lanes.config.run.retries)
-
-
-def add_earlier(result: TableResult, earlier: TableResult) -> TableResult:
-    """The result of a table that was begun again, with what the attempt before it pulled, and why that one ended."""
-    ended = "" if earlier.error is None else f"begun again: {earlier.error.message}"
-    pull, before = result.pull, earlier.pull
-    if pull is not None and before is not None:
-        pull = replace(
-            pull,
-            rows=before.rows + pull.rows,
-            mode=before.mode,
-            checkpoint_before=before.checkpoint_before,
-            instant=pull.instant or before.instant,
-            pages=before.pages + pull.pages,
-            created=before.created or pull.created,
-        )
-    notes = tuple(
-        dict.fromkeys((*(note for note in earlier.notes if note.startswith("begun again")), ended, *result.notes))
-    )
-    return replace(result, pull=pull or before, notes=tuple(note for note in notes if note))
 
 
 @contextmanager
@@ -402,6 +382,17 @@ def sum_cost(
         source_bytes_estimate=spent.bytes_estimate,
         lake_files_counted=lake.is_all,
     )
+
+
+def describe_landed_failure(table_run: TableRun, landed: LandedError) -> TableResult:
+    """The result that tells of the commit, with the error that came after it."""
+    return _describe_landed(landed, _ending(table_run.session, landed.error, table_run.limit) or landed.error)
+
+
+def _describe_landed(landed: LandedError, error: BaseException) -> TableResult:
+    failure = describe_failure_result(landed.result.name, error)
+    guards = tuple(dict.fromkeys((*failure.guards, *landed.result.guards)))
+    return replace(landed.result, outcome=failure.outcome, error=failure.error, guards=guards)
 
 
 def describe_part_failure(table_run: TableRun, error: ReconcileError) -> TableResult:

@@ -107,7 +107,6 @@ def limit_edges(edges: Edges, limit: TimeLimit, cancel_jobs: Callable[[], None])
         edges,
         clock=_LimitedClock(edges.clock, limit),
         whole_commit=whole_commit,
-        is_stopping=lambda: limit.is_asked or edges.is_stopping(),
     )
 
 

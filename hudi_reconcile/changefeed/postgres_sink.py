@@ -29,9 +29,15 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 Cursor = psycopg.Cursor[tuple[Any, ...]]
 Row = tuple[str, Sequence[str | None]]  # op, and the values as text
 _COLUMNS = """
-select a.attname, format_type(coalesce(nullif(t.typbasetype, 0), a.atttypid), -1),
-       format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attnum::int
-  from pg_attribute a join pg_type t on t.oid = a.atttypid
+select a.attname, format_type(b.oid, -1), format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attnum::int,
+       b.typname in ('bpchar', 'citext') or coalesce(not l.collisdeterministic, false)
+  from pg_attribute a
+  cross join lateral (
+    with recursive hr_b(oid, typname, base) as (
+      select t.oid, t.typname, t.typbasetype from pg_type t where t.oid = a.atttypid
+      union all select t.oid, t.typname, t.typbasetype from hr_b join pg_type t on t.oid = hr_b.base)
+    select hr_b.oid, hr_b.typname from hr_b where hr_b.base = 0) b
+  left join pg_collation l on l.oid = a.attcollation
  where a.attrelid = %s and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum"""
 _TABLE = """
 select c.oid, n.nspname::text, c.relname::text, c.relpersistence::text
@@ -63,17 +69,21 @@ _LOSING: Mapping[str, tuple[str, ...]] = {
 }
 _LOSING_ALWAYS = ("name", '"char"', "money")
 # Two keys of text would be one row of these.
-_NO_TEXT_KEYS = ("character", "citext", "smallint", "integer", "bigint")
+_NO_TEXT_KEYS = ("smallint", "integer", "bigint")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
-    """A column's type as SQL: without length or precision, which a cast obeys by cutting, and in full; and its number."""
+    """A column's type as SQL: without length or precision, which a cast obeys by cutting, and in full; and its number.
+
+    `folds_text`: it takes different texts for one, by its type (`char(n)`, `citext`) or by its collation.
+    """
 
     type: str
     full_type: str
     is_not_null: bool = False
     number: int = 0
+    folds_text: bool = False
 
 
 class TargetError(UnverifiedError):
@@ -367,7 +377,7 @@ def check_columns(
     faults += [
         f"{name}, of the key, is text in the lake, and {target[name].full_type} takes different texts for one"
         for name in key
-        if name in target and columns.get(name) == "string" and target[name].type in _NO_TEXT_KEYS
+        if name in target and columns.get(name) == "string" and _folds(target[name])
     ]
     faults += [
         f"{name} is {columns[name]} in the lake, and {column.full_type} does not keep all of it"
@@ -378,6 +388,10 @@ def check_columns(
         raise UsageError(
             f"target {table} does not fit: {'; '.join(faults)}", fix=f"its columns may be: {', '.join(columns)}"
         )
+
+
+def _folds(column: TargetColumn) -> bool:
+    return column.folds_text or column.type in _NO_TEXT_KEYS
 
 
 def _loses(lake: str, target: str) -> bool:

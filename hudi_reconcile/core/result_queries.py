@@ -196,3 +196,39 @@ def add_config_to_fixes(result: TableResult, config: str | None, profile: str | 
         unverified=tuple(replace(entry, fix=add_config(entry.fix, config, profile)) for entry in result.unverified),
         rules=tuple(replace(rule, fix=add_config(rule.fix, config, profile)) for rule in result.rules),
     )
+
+
+def join_attempts(result: TableResult, earlier: TableResult) -> TableResult:
+    """The result of a table that was begun again, with what the attempt before it pulled, and why that one ended.
+
+    Rows that the earlier attempt read and did not hand over lie behind its checkpoint: no later attempt says them again.
+    """
+    ended = "" if earlier.error is None else f"begun again: {earlier.error.message}"
+    pull, before = result.pull, earlier.pull
+    if pull is not None and before is not None:
+        pull = replace(
+            pull,
+            rows=before.rows + pull.rows,
+            mode=before.mode,
+            checkpoint_before=before.checkpoint_before,
+            instant=pull.instant or before.instant,
+            pages=before.pages + pull.pages,
+            created=before.created or pull.created,
+            null_watermark_rows=before.null_watermark_rows + pull.null_watermark_rows,
+            odd_rows=before.odd_rows + pull.odd_rows,
+        )
+    notes = tuple(
+        dict.fromkeys((*(note for note in earlier.notes if note.startswith("begun again")), ended, *result.notes))
+    )
+    unverified = tuple(
+        dict.fromkeys((*(earlier.unverified if before is not None and before.odd_rows else ()), *result.unverified))
+    )
+    is_open = bool(unverified) and result.outcome in (Outcome.PULLED, Outcome.CLEAN)
+    return replace(
+        result,
+        outcome=Outcome.UNVERIFIED if is_open else result.outcome,
+        unverified=unverified,
+        schema=tuple(dict.fromkeys((*earlier.schema, *result.schema))),
+        pull=pull or before,
+        notes=tuple(note for note in notes if note),
+    )

@@ -6,6 +6,7 @@ The outcome of a failed save is looked up on the timeline, never guessed: Hudi m
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from hudi_reconcile.core.errors import LakeError, SupersededError
+from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.lake.failures import (
     LOCKED_OUT,
     JavaCause,
@@ -26,13 +27,14 @@ from hudi_reconcile.core.lake.failures import (
 )
 from hudi_reconcile.core.lake.locks import FILE_LOCK, PROVIDER, LockProviderError, lock_fix
 from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, roll_back
+from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, read_timeline_clock, roll_back
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.odd_rows import spell_keys
 from hudi_reconcile.lake.options import split_lock_options
 from hudi_reconcile.lake.timeline import COMMIT, PREFIX, find_commit, list_writers_in_flight
 
 _COMMIT_TIME = re.compile(r"\b\d{17}\b")
+_CLOCK_LOOKS, _CLOCK_LOOK_SECONDS = 20, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +191,31 @@ def _look_before(target: Target) -> _Seen:
         return _Seen()
     try:
         timeline = Timeline(target.spark, target.path)
+        _refuse_later(target, timeline)
         return _Seen(list_writers_in_flight(timeline), timeline.rollbacks())
     except LakeError:
         if target.exists:
             raise
         return _Seen()
+
+
+def _refuse_later(target: Target, timeline: Timeline) -> None:
+    """Raises RefusedError beside a write that is named after now: Hudi takes the greatest name of a file group for the newest.
+
+    Clocks of two hosts may be a little apart, and that is waited for.
+    """
+    newest = max((action.requested for action in (*timeline.list_completed(), *timeline.pending())), default="")
+    looks_left = _CLOCK_LOOKS
+    while newest > (now := read_timeline_clock(target.spark)) and looks_left:
+        time.sleep(_CLOCK_LOOK_SECONDS)
+        looks_left -= 1
+    if newest <= now:
+        return
+    raise RefusedError(
+        f"Hudi table {target.path}: its write {newest} is named after now, {now} UTC: by a writer whose JVM is in a zone ahead "
+        "of UTC, or whose clock is; what we write would be hidden behind its files; nothing was written",
+        fix="run that writer with -Duser.timezone=UTC; or run this again once that time has come",
+    )
 
 
 def _causes(error: Py4JJavaError | PySparkException) -> tuple[JavaCause, ...]:

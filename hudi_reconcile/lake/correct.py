@@ -237,7 +237,7 @@ def write_pending_sql(path: str, clusterings: tuple[str, ...] = ()) -> str:
     planned = "".join(f" and timestamp <> '{clustering}'" for clustering in clusterings)
     return (
         f"select count(*) from hudi_query_timeline('{quote_path(path)}', 'false') where action in "
-        f"('commit', 'deltacommit', 'replacecommit') and state <> 'COMPLETED'{planned} and 'x' <> '<TABLE_NAME>'"
+        f"('commit', 'deltacommit', 'replacecommit', 'clustering') and state <> 'COMPLETED'{planned} and 'x' <> '<TABLE_NAME>'"
     )
 
 

@@ -267,9 +267,9 @@ class ForeignTable:
             adopted_batch = adopt_batch(batch, table, now)
             refuse_unordered(cast("DataFrame", adopted_batch.upserts), table)
             seen = Shown(now, read_unmerged(self.spark, path) if table.type == "merge_on_read" else None)
-            sure = (
+            needs_rewrite = (
                 mark_field(table) is None
                 or count_overtaken(adopted_batch, table, seen) > 0
                 or self._count_unindexed(cast("DataFrame", adopted_batch.expected), now, options) > 0
             )
-        return adopted_batch, sure
+        return adopted_batch, needs_rewrite

@@ -237,9 +237,9 @@ class HudiLake:
         Raises SupersededError where a key has another version or another writer is in flight; nothing is left behind.
         """
         plain = self._writer.options(table)
-        batch, sure = self._writer.correction(batch, table, self._require_pin(), plain)
+        batch, needs_rewrite = self._writer.correction(batch, table, self._require_pin(), plain)
         metadata = commit_metadata(checkpoint, labels)
-        if sure:
+        if needs_rewrite:
             return self._replace_partitions(batch, table, plain, metadata)
         upsert = self._writer.prepare_batch(batch, table, self._known_seq(checkpoint))
         metadata[KEYS] = format_keys(upsert.keys)
@@ -262,7 +262,9 @@ class HudiLake:
     def _replace_partitions(
         self, batch: Corrective, table: LakeTable, plain: Mapping[str, str], metadata: Mapping[str, str]
     ) -> Instant:
-        known, pin = {action.requested for action in self._timeline().list_completed()}, self._require_pin()
+        line = self._timeline()
+        rewrite_partitions.refuse_clustering(self._path, timeline.list_planned_clusterings(line))
+        known, pin = {action.requested for action in line.list_completed()}, self._require_pin()
         with redact_failures(self._path):
             unmerged_rows = (
                 read_unmerged(self._spark, self._path) if table.foreign and table.type == "merge_on_read" else None

@@ -260,9 +260,9 @@ class Writer:
         """The batch as the table takes it, and whether an upsert would not do all of it: never in a table of ours."""
         if table.foreign is None:
             return batch, False
-        adopted_batch, sure = self._foreign(table).correction(batch, pin, options)
+        adopted_batch, needs_rewrite = self._foreign(table).correction(batch, pin, options)
         self._foreign(table).refuse_moved(cast("DataFrame", adopted_batch.upserts), options)
-        return adopted_batch, sure
+        return adopted_batch, needs_rewrite
 
     def prepare_batch(self, batch: Corrective, table: LakeTable, known_seq: int) -> CorrectionBatch:
         """The batch as one upsert writes it, its deletes marked. Raises RefusedError for values that Hudi would mix up."""

@@ -130,6 +130,20 @@ def check_partitions(partitions: tuple[str, ...], table: LakeTable) -> None:
         )
 
 
+def refuse_clustering(path: str, planned: tuple[str, ...]) -> None:
+    """Raises RefusedError beside a planned clustering: it writes the files anew that it was planned for, whatever replaced them.
+
+    Hudi 1.2 keeps upserts out of such files, and not a partition that is replaced: both would be read
+    (https://github.com/apache/hudi/issues/18830).
+    """
+    if planned:
+        raise RefusedError(
+            f"Hudi table {path}: clustering {', '.join(planned)} is planned and not completed, and rows to correct take "
+            "whole partitions written anew; nothing was written",
+            fix="let it complete, or roll it back, then apply again",
+        )
+
+
 def replace_options(table: LakeTable, view: str, replacement: Replacement, known: Collection[str]) -> dict[str, str]:
     """Write options that replace just these partitions, and refuse where a write was completed that is not one of `known`.
 

@@ -93,8 +93,8 @@ class Edges:
     """All that one table's work may touch.
 
     `whole_commit` guards a block that makes a commit and notes it: a wish to stop the process waits until its end.
-    `is_stopping` says that the process was asked to stop, of which an error may have come. `sync_catalog` brings the catalog up
-    to date with the lake, and says what became of it; None where no catalog is to show the table.
+    `sync_catalog` brings the catalog up to date with the lake, and says what became of it; None where no catalog is to show
+    the table.
     """
 
     source: Source
@@ -102,5 +102,4 @@ class Edges:
     make: MakeComparer
     clock: Clock
     whole_commit: Callable[[], AbstractContextManager[None]] = nullcontext
-    is_stopping: Callable[[], bool] = bool
     sync_catalog: Callable[[], SyncOutcome | None] = lambda: None

@@ -179,5 +179,5 @@ def _seconds(act: Callable[[], object]) -> float:
 
 def _digests(engine: Engine) -> Digests:
     if engine.digests is None:
-        raise ValueError(f"{engine.dialect.NAME} has no digests: hindrance() says so first")
+        raise ValueError(f"{engine.dialect.NAME} has no digests: find_pushdown_blocker says so first")
     return engine.digests

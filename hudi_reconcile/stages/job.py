@@ -21,7 +21,7 @@ Mode = Literal["auto", "pushdown", "stream"]
 
 
 class LandedError(Exception):
-    """A stop of the process, or an error that nobody foresaw, after a commit had landed. `result` tells of the commit."""
+    """What ended a table's work after a commit of it had landed, a named error too. `result` tells of the commit."""
 
     def __init__(self, result: TableResult, error: BaseException) -> None:
         super().__init__(read_message(error))

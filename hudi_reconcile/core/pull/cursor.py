@@ -101,12 +101,24 @@ def build_full_window(order: Order) -> Window:
 def build_next_window(order: Order, reached: Mark | None, bound: Value | None, *, overlap_micros: int = 0) -> Window:
     """The window after a checkpoint. Empty where the bound has not moved past it: nothing is read.
 
-    An overlap counts on clocks only; it reaches behind the checkpoint whatever ids stand there.
+    An overlap counts on clocks only; it reaches behind the checkpoint whatever ids stand there. A text has no bound that would
+    wait for its second, or its day, to be over: rows of the last one read are read again, since more may have come.
     """
     lower = None if reached is None else Edge(reached)
+    if reached is not None and isinstance(reached.value, str) and _may_tie(reached.value):
+        lower = Edge(Mark(reached.value), inclusive=True)
     if reached is not None and overlap_micros and isinstance(reached.value, int):
         lower = Edge(Mark(reached.value - overlap_micros))
     return Window(order, lower, None if bound is None else Edge(Mark(bound)))
+
+
+def _may_tie(text: str) -> bool:
+    """Whether more rows may come with this very text: unless it has microseconds.
+
+    >>> _may_tie("2026-03-01"), _may_tie("2026-03-01 10:08:00.123"), _may_tie("2026-03-01T10:08:00.123456Z")
+    (True, True, False)
+    """
+    return _MICROS.search(text) is None
 
 
 def holds(window: Window, mark: Mark | None) -> bool:
@@ -242,6 +254,7 @@ def _date(text: str) -> date:
         raise ValueError("expected a date, such as 2026-03-01") from None
 
 
+_MICROS = re.compile(r"[.,][0-9]{6}")
 # Digits as 0. An offset other than Z may differ from row to row, and then text does not sort as time does.
 _ISO = re.compile(r"0000-00-00([T ]00:00(:00([.,]0{1,9})?)?Z?)?")
 

@@ -1,7 +1,8 @@
-"""Decides why a row drifted, from the facts of its key after the second look, and compares the findings of two runs. Pure.
+"""What kinds of drift there are, why a row has one, by the facts of its key, and what two runs found differently. Pure.
 
-`compare/findings.py` renders the same table as SQL; a test holds both together on every combination of facts. A finding is
-the same in two runs where table, kind and key are: the values of the row may have changed meanwhile.
+`classify` is the table in plain Python, for readers and tests. A sweep decides by the same table as SQL, in
+`compare/findings.py`; a test holds both together on every combination of facts. A finding is the same in two runs where table,
+kind and key are: the values of the row may have changed meanwhile.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class KindRule:
 KINDS: Final[Mapping[str, KindRule]] = {
     FindingKind.LATE_ARRIVING: KindRule(
         meaning="The source has the row, or a newer version of it, and the next pull will not read it: it is from before the "
-        "checkpoint, without a watermark, or ahead of the clock.",
+        "checkpoint, or ahead of the clock, or the lake lacks it and it has no watermark.",
         action=RepairAction.UPSERT,
         difference=(0, 1),
         correction="upsert",
@@ -66,7 +67,7 @@ KINDS: Final[Mapping[str, KindRule]] = {
         cure="Sweep regularly; how late they were is not known without a watermark that is a time, and a checkpoint.",
     ),
     FindingKind.UPDATED_WITHOUT_WATERMARK: KindRule(
-        meaning="Both have the row under the same watermark, yet other columns differ.",
+        meaning="Both have the row, under the same watermark or without one at the source, yet other columns differ.",
         action=RepairAction.UPSERT,
         correction="upsert",
         happened="They were changed without moving the watermark.",

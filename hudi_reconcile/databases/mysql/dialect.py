@@ -276,15 +276,16 @@ _CLOCK = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))"
 IS_REPLICA = "(cast(@@global.read_only as char) not in ('0', 'OFF') or @@global.innodb_read_only)"
 CLOCK_QUERY = f"select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica"
 # With PROCESS only. `trx_started` is in the server machine's zone and in whole seconds; in the hour that a zone has twice,
-# the earlier reading is taken. A statement that still waits for a lock has read its clock and has no transaction yet.
+# the earlier reading is taken. A statement that still waits for a lock has read its clock and has no transaction yet; those
+# are asked for first, so that none can go from the second list to the first unseen.
 MOMENT_QUERY = f"""
 select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica,
+       (select max(time) from information_schema.processlist
+         where id <> connection_id() and command in ('Query', 'Execute', 'Bulk_execute', 'Long Data')) as running_seconds,
        (select min(timestampdiff(microsecond, '1970-01-01', if(convert_tz(u - interval 1 hour, '+00:00', 'SYSTEM') = x,
                                                               u - interval 1 hour, u)))
           from (select trx_started as x, convert_tz(trx_started, 'SYSTEM', '+00:00') as u
-                  from information_schema.innodb_trx where trx_mysql_thread_id <> connection_id()) hr_t) as oldest_micros,
-       (select max(time) from information_schema.processlist
-         where id <> connection_id() and command in ('Query', 'Execute', 'Long Data')) as running_seconds
+                  from information_schema.innodb_trx where trx_mysql_thread_id <> connection_id()) hr_t) as oldest_micros
 """
 
 

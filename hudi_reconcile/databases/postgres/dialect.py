@@ -235,6 +235,8 @@ MOMENT_QUERY = """
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros,
        pg_current_snapshot()::text as snapshot,
        pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all,
+       (select count(*) from pg_stat_activity
+         where state = 'disabled' and pid <> pg_backend_pid() and datname = current_database()) as silent_sessions,
        (select (extract(epoch from min(xact_start)) * 1000000)::bigint from pg_stat_activity
          where xact_start is not null and pid <> pg_backend_pid() and datname = current_database()
            and backend_type is distinct from 'autovacuum worker') as oldest_micros,
@@ -250,14 +252,25 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
 """
 
 
-def bound(clock: int, oldest: int | None, prepared: int | None, *, sees_all: bool) -> tuple[int, str]:
-    """The safe upper bound in UTC microseconds, and in words how it was found."""
+def bound(
+    clock: int, oldest: int | None, prepared: int | None, *, sees_all: bool, silent_sessions: int = 0
+) -> tuple[int, str]:
+    """The safe upper bound in UTC microseconds, and in words how it was found.
+
+    `silent_sessions` do not tell when their transactions began: `track_activities` is off for them.
+    """
     if not sees_all:
         return clock - BLIND_DELAY_MICROS, (
             "database clock minus 5 s: this role cannot see other sessions' transactions; "
             "GRANT pg_read_all_stats to it for an exact bound"
         )
     limits = [(clock - SLACK_MICROS, "database clock minus 2 s")]
+    if silent_sessions:
+        why = (
+            f"database clock minus 5 s: track_activities is off for {silent_sessions} sessions, whose transactions nobody sees; "
+            "turn it on, or set pull.overlap above the longest of them"
+        )
+        limits = [(clock - BLIND_DELAY_MICROS, why)]
     if oldest is not None:
         limits.append((oldest - SLACK_MICROS, "start of the oldest open transaction minus 2 s"))
     if prepared is not None:

@@ -157,7 +157,13 @@ class PostgresEngine(ServerEngine):
         if row["is_replica"]:
             bound, why = choose_replica_bound(clock, row["replayed_micros"])
             return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,), row["replayed_micros"])
-        bound, why = dialect.bound(clock, row["oldest_micros"], row["prepared_micros"], sees_all=row["sees_all"])
+        bound, why = dialect.bound(
+            clock,
+            row["oldest_micros"],
+            row["prepared_micros"],
+            sees_all=row["sees_all"],
+            silent_sessions=row["silent_sessions"],
+        )
         return Moment(clock, bound, why, row["snapshot"], version_bound)
 
     def timeline(self) -> str | None:

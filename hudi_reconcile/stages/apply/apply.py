@@ -61,7 +61,7 @@ from hudi_reconcile.stages.requirements import (
 )
 from hudi_reconcile.stages.stage_log import Laps, step_log
 from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, refuse_unreplayed
-from hudi_reconcile.stages.sweep.partial import find_partitions
+from hudi_reconcile.stages.sweep.partial import check_derived, find_partitions
 from hudi_reconcile.stages.sweep.settling import look_until_settled
 from hudi_reconcile.stages.sweep.stability import check_complete
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, LookTiming, pin_lake
@@ -307,7 +307,14 @@ def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course:
     fetched += source_rows if precision else 0
     name, odd_rows = work.job.name, comparison.kinds.get("odd_key", 0)
     odd = describe_unjudged_keys(name, odd_rows, " in the segments that were compared again")
-    unverified = (*pair.unverified, *list_hidden_digits(pair, precision), *check_complete(comparison, name), *odd)
+    astray = check_derived(work.job, sides.scope, pair, sides.lake, comparison.pin)
+    unverified = (
+        *pair.unverified,
+        *list_hidden_digits(pair, precision),
+        *check_complete(comparison, name),
+        *odd,
+        *astray,
+    )
     lake_rows = sides.lake.count_rows(comparison.pin)
     return Done(
         wrote.status,

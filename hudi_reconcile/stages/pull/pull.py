@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 
-from hudi_reconcile.core.errors import STOPS, ReconcileError, RefusedError, SupersededError, UnverifiedError
+from hudi_reconcile.core.errors import STOPS, RefusedError, SupersededError, UnverifiedError
 from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Approval
@@ -111,7 +111,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
                 done = replace(done, is_short=page.rest is not None)
             return _result(job, _hand_back(start, done, edges), done)
         except (Exception, *STOPS) as error:
-            if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
+            if not done.pages:
                 raise
             raise LandedError(_result(job, start, done), error) from error
 
@@ -168,7 +168,7 @@ def _overwrite(job: TableJob, start: Start, edges: Edges, approval: Approval) ->
             done = _add_page(done, PageRange(start.window, None), staged, after, batch, lake=lake)
         return _result(job, _hand_back(start, done, edges), done)
     except (Exception, *STOPS) as error:
-        if not done.pages or (isinstance(error, ReconcileError) and not edges.is_stopping()):
+        if not done.pages:
             raise
         raise LandedError(_result(job, start, done), error) from error
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.plan.guards import PlanCounts, guard_replica_deletes, judge_guards
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, judge_lineage
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS
+from hudi_reconcile.core.sweep.drift_profile import Anatomy
 from hudi_reconcile.core.tables.values import CheckpointAt, Moment
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.job import TableJob
@@ -20,13 +19,14 @@ REPLICA_DELETES = "replica_deletes"
 
 
 def check_guards(
-    job: TableJob, comparison: Confirmed, columns: Mapping[str, int], *, table_rows: int | None, lineage: SourceLineage
+    job: TableJob, comparison: Confirmed, parts: Anatomy, *, table_rows: int | None, lineage: SourceLineage
 ) -> tuple[Guard, ...]:
-    """All guards. `columns`: in how many rows each differs. `table_rows`: the whole table's where a part was compared."""
+    """All guards. `table_rows`: the whole table's where a part was compared. Shares are of the lake's keys: a plan is one too."""
     deletes = comparison.kinds.get("deleted", 0)
     upserts = sum(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS) - deletes
-    apart = {name: rows for name, rows in columns.items() if name not in job.pull.watermark}
-    counts = PlanCounts(upserts, deletes, comparison.source_rows, comparison.lake_rows, apart, table_rows)
+    apart = {name: rows for name, rows in parts.columns.items() if name not in job.pull.watermark}
+    lake_keys = comparison.lake_rows - (parts.extra_copies or 0)
+    counts = PlanCounts(upserts, deletes, comparison.source_rows, lake_keys, apart, table_rows)
     before = None if comparison.checkpoint is None else comparison.checkpoint.checkpoint
     return (
         *judge_guards(counts, job.policy),

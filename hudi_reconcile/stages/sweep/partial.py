@@ -167,13 +167,15 @@ def _partitions(
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 
 
-def check_derived(job: TableJob, portion: Portion, pair: TablePair, lake: Lake, pin: LakePin) -> tuple[Unverified, ...]:
+def check_derived(
+    job: TableJob, scope: PartitionScope | None, pair: TablePair, lake: Lake, pin: LakePin
+) -> tuple[Unverified, ...]:
     """Rows at the pin whose derived partition column is not what their own columns give: no source column meets it.
 
     A query that asks for a partition would not find them, however equal the rest is. A sweep of partitions tells by itself
     which of its rows lie elsewhere.
     """
-    if portion.scope is not None:
+    if scope is not None:
         return ()
     rule = select_derived(pair.table, pair.lake_table, job.lake.partition_by, job.columns.exclude)
     rows = 0 if rule is None else sum(partition.astray for partition in lake.list_partitions(pin, rule))

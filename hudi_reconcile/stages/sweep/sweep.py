@@ -110,10 +110,10 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     precision = measure_precision(context.pair, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
     end = _find_reach(job, context, looks, edges.source)
-    astray = check_derived(job, context.portion, context.pair, edges.lake, looks.pin)
+    astray = check_derived(job, context.portion.scope, context.pair, edges.lake, looks.pin)
     missing = (*_describe_unverified(job, looks, context.portion.scope), *moving, *astray)
     unverified = (*context.pair.unverified, *list_hidden_digits(context.pair, precision), *missing, *list_left_out(end))
-    is_sound = looks.steady and not looks.missed_rows and not looks.misread_rows and not moving
+    is_sound = looks.steady and not (looks.missed_rows or looks.misread_rows or moving or looks.unexplained.ids)
     parts = profile_drift(context, looks, sides.comparer)
     draft = draft_plan(job, context, looks, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
@@ -425,7 +425,7 @@ def draft_plan(
         by_kind=drift,
         upserts=upserts,
         deletes=deletes,
-        guards=check_guards(job, comparison, parts.columns, table_rows=table_rows, lineage=context.lineage),
+        guards=check_guards(job, comparison, parts, table_rows=table_rows, lineage=context.lineage),
         requirements=(
             Requirement("lake_path", job.lake.path),
             Requirement("source_identity", context.pair.table.identity),

@@ -57,6 +57,27 @@ def test_values_that_the_target_would_cut_or_round_are_refused_by_column_and_not
     ] == [("abc", "1.20", b"\x00\xff")]
 
 
+@pytest.mark.parametrize("key", ["char(10)", "padded", "text collate blind", "caseless", "citext"])
+def test_text_key_whose_column_takes_two_texts_for_one_is_refused(
+    pg: Database, target: PostgresTarget, key: str
+) -> None:
+    """'a' and 'a ', or 'a' and 'A', would be one row there: the delete of the one would take the other's."""
+    pg.execute(
+        "create collation blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "create domain fixed as char(10)",
+        "create domain padded as fixed",
+        "create domain caseless as text collate blind",
+        # Of the extension citext, which is not installed everywhere, only the type's name counts.
+        "create type citext as enum ('a')" if key == "citext" else "select 1",
+        f"drop table copy; create table copy (a int, b {key} not null, unique (a, b))",
+    )
+
+    with pytest.raises(UsageError, match=r"b, of the key, is text in the lake, and .* takes different texts for one"):
+        target.apply(iter([("i", ["1", "k"])]), {"a": "int", "b": "string"}, ["a", "b"])
+
+    assert pg.query("select count(*) from copy") == [(0,)]
+
+
 def test_key_with_a_null_part_stays_one_row_when_its_delivery_comes_again(pg: Database, target: PostgresTarget) -> None:
     for note in ("x", "x", "y"):
         bring(target, ("i", ["1", None, note, None, None, None]), ("i", ["1", "k", "z", None, None, None]))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.errors import LakeError, NotBuiltError, SupersededError
+from hudi_reconcile.core.errors import LakeError, NotBuiltError, RefusedError, SupersededError
 from hudi_reconcile.core.lake.ownership import Writers
 from hudi_reconcile.core.tables.values import LakePin, TableType
 from hudi_reconcile.lake import correct, options
@@ -71,6 +73,23 @@ def test_correction_upserts_moves_deletes_and_inserts_in_one_commit_on_a_partiti
     assert again.completed > instant.completed
     assert ("y", 2, "back") in content(lake, "k", "n", "note")
     assert [row for row in content(lake, "k", "n", "day", "note") if row[:2] == ("x", 1)] == [("x", 1, None, "no day")]
+
+
+@pytest.mark.parametrize(("ahead", "refused"), [(timedelta(hours=2), True), (timedelta(seconds=2), False)])
+def test_commit_beside_a_write_that_is_named_after_now_is_refused_unless_that_time_comes_soon(
+    spark: SparkSession, tmp_path: Path, ahead: timedelta, *, refused: bool
+) -> None:
+    """A writer two zones to the east: Hudi would take its files for newer than what is written now."""
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(
+        frame(spark, COMPOSITE, ("x", 1, None, "old", 1)), new_table("copy_on_write", ("k", "n")), checkpoint(1), {}
+    )
+    (done,) = (tmp_path / "orders" / ".hoodie" / "timeline").glob("*_*.commit")
+    name = (datetime.now(UTC) + ahead).strftime("%Y%m%d%H%M%S000")
+    done.with_name(f"{name}_{name}.commit").write_bytes(done.read_bytes())
+
+    with pytest.raises(RefusedError, match="is named after now") if refused else nullcontext():
+        lake.upsert(frame(spark, COMPOSITE, ("x", 1, None, "new", 2)), table_of(lake), checkpoint(2), {})
 
 
 @pytest.mark.parametrize("kind", TYPES)

@@ -70,6 +70,16 @@ def test_transaction_of_another_database_does_not_hold_the_bound(table: Database
         assert found.read_moment().bound_why == "database clock minus 2 s"
 
 
+def test_transaction_of_a_session_that_tracks_nothing_is_said_to_be_unseen(table: Database) -> None:
+    with table.connect() as holder, source(table, "t") as found:
+        holder.execute("set track_activities = off")
+        holder.execute("select 1")
+        moment = found.read_moment()
+
+    assert moment.clock_micros - moment.bound_micros == 5 * SECOND
+    assert "track_activities is off for 1 sessions" in moment.bound_why
+
+
 def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:
     login = role(table, "plain")
     try:

@@ -19,6 +19,7 @@ from hudi_reconcile.core.plan.apply_outcome import Uncorrected
 from hudi_reconcile.core.plan.plan import Approval
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, SideState, Unverified
+from hudi_reconcile.core.rules.rules import Rule, RuleSet, Unique
 from hudi_reconcile.stages.job import LandedError
 
 PULLED = TableResult("t", Outcome.PULLED, pull=Pulled(5, "incremental", None, None, "i"), notes=("pulled so",))
@@ -47,7 +48,7 @@ ONE = cast(
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """How each step ends: a result, or an error."""
-    steps: dict[str, object] = {"sweep": SWEPT, "apply": SWEPT}
+    steps: dict[str, object] = {"pull": PULLED, "sweep": SWEPT, "apply": SWEPT}
 
     def step(name: str) -> object:
         if isinstance(steps[name], Exception):
@@ -55,7 +56,7 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
         return steps[name]
 
     monkeypatch.setattr(commands, "_job", lambda _: None)
-    monkeypatch.setattr(commands, "_pull", lambda *_, **__: PULLED)
+    monkeypatch.setattr(commands, "_pull", lambda *_, **__: step("pull"))
     monkeypatch.setattr(commands, "sweep", lambda *_: step("sweep"))
     monkeypatch.setattr(commands, "_leave", lambda _, swept: (swept, PLAN))
     monkeypatch.setattr(commands, "_apply", lambda *_: step("apply"))
@@ -69,6 +70,41 @@ def test_pull_of_a_run_whose_sweep_broke_off_is_told(ends: dict[str, object]) ->
 
     assert (result.outcome, result.pull, result.notes) == (Outcome.UNVERIFIED, PULLED.pull, PULLED.notes)
     assert result.error == Failure("SourceError", "the connection was lost", "x")
+
+
+def test_pages_of_a_pull_that_was_then_refused_are_told_and_the_lake_is_compared(ends: dict[str, object]) -> None:
+    ends["pull"] = LandedError(PULLED, RefusedError("an odd watermark", fix="x"))
+
+    result = commands._nightly(ONE, Approval(), None)
+
+    assert (result.outcome, result.pull, result.findings) == (Outcome.REFUSED, PULLED.pull, SWEPT.findings)
+    assert (result.error and result.error.message, result.notes) == ("an odd watermark", PULLED.notes)
+
+
+@pytest.mark.parametrize(("sweep", "pulled"), [(SWEPT, GONE), (GONE, RefusedError("an odd watermark", fix="x"))])
+def test_pages_of_a_pull_are_told_where_nothing_is_compared_after_it(
+    sweep: object, pulled: ReconcileError, ends: dict[str, object]
+) -> None:
+    ends |= {"sweep": sweep, "pull": LandedError(PULLED, pulled)}
+
+    with pytest.raises(LandedError) as raised:
+        commands._nightly(ONE, Approval(), None)
+
+    assert (raised.value.result, raised.value.error) == (PULLED, pulled)
+
+
+def test_rules_are_said_to_be_unrun_beside_the_pages_of_a_pull_that_broke_off(ends: dict[str, object]) -> None:
+    ends["pull"] = LandedError(PULLED, GONE)
+    rules = RuleSet("t", (Rule("r", Unique(("a",))),))
+
+    result = commands._nightly_with_rules(ONE, None, {"t": rules})
+
+    assert (result.pull, result.outcome, result.error and result.error.message) == (
+        PULLED.pull,
+        GONE.outcome,
+        GONE.message,
+    )
+    assert [(rule.id, rule.status) for rule in result.rules] == [("r", "error")]
 
 
 @pytest.mark.usefixtures("ends")

@@ -14,7 +14,7 @@ from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pull import retry
 from hudi_reconcile.core.result import RunResult, TableResult
-from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled
+from hudi_reconcile.core.result_parts import Corrections, Failure, Pulled, Unverified
 from tests.unit.app.test_time_limit import Spark, performed
 
 BROKE = SourceError("the source does not answer: connection refused", fix="run it again")
@@ -92,6 +92,30 @@ def test_rows_that_the_first_attempt_pulled_are_told_with_those_of_the_second(
     found = run.tables[1].pull
     assert found is not None
     assert (found.rows, found.pages, found.checkpoint_before) == (9, 2, "1")
+
+
+def test_rows_that_the_first_attempt_held_back_leave_the_second_unverified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its checkpoint has passed them: no later attempt reads them again."""
+    error, held = (
+        Failure("SourceError", BROKE.message, BROKE.fix),
+        Unverified("rows", "b", "1 row was not handed over", "x"),
+    )
+    first = TableResult(
+        "b",
+        Outcome.UNVERIFIED,
+        error=error,
+        unverified=(held,),
+        pull=replace(PULLED, odd_rows=1, null_watermark_rows=2),
+    )
+
+    run, _ = tried(tmp_path, monkeypatch, lambda _: first)
+
+    found = run.tables[1]
+    assert (found.outcome, found.unverified, found.error) == (Outcome.UNVERIFIED, (held,), None)
+    assert found.pull is not None
+    assert (found.pull.odd_rows, found.pull.null_watermark_rows) == (1, 2)
 
 
 def test_table_that_wrote_corrections_is_not_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

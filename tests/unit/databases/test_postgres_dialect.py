@@ -239,6 +239,16 @@ def test_bound_lies_before_everything_that_can_still_commit(
     assert why in found_why
 
 
+@pytest.mark.parametrize(("oldest", "seconds"), [(None, 5), (NOW - SECOND, 5), (NOW - 9 * SECOND, 11)])
+def test_sessions_that_hide_their_transactions_cost_the_delay_of_a_role_that_sees_none(
+    oldest: int | None, seconds: int
+) -> None:
+    bound, why = dialect.bound(NOW, oldest, None, sees_all=True, silent_sessions=2)
+
+    assert NOW - bound == seconds * SECOND
+    assert ("track_activities is off for 2 sessions" in why) == (seconds == 5)
+
+
 @pytest.mark.parametrize("oldest", [None, NOW - SECOND])
 def test_role_that_cannot_see_others_gets_a_fixed_delay_and_is_told_so(oldest: int | None) -> None:
     bound, why = dialect.bound(NOW, oldest, None, sees_all=False)

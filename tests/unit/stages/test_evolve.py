@@ -12,6 +12,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.values import LakeColumn
+from hudi_reconcile.stages.job import LandedError
 from hudi_reconcile.stages.pull.dry_run import dry_run
 from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.rows import COLUMNS
@@ -172,10 +173,11 @@ def test_column_that_changes_between_pages_ends_the_pull_before_a_row_is_cut_to_
         world.source.columns = columns
 
     world.journal.before("lake.upsert", lambda: world.journal.before("source.stage_rows", altered))
-    with pytest.raises(SourceError, match=r"columns (v|qty) of the source changed while its rows were read") as caught:
+    with pytest.raises(LandedError, match=r"columns (v|qty) of the source changed while its rows were read") as caught:
         later(world, limit_rows=2)
 
-    assert caught.value.fix.endswith("hudi-reconcile pull -t t")
+    assert isinstance(caught.value.error, SourceError)
+    assert caught.value.error.fix.endswith("hudi-reconcile pull -t t")
     found = world.lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint.watermark_micros, set(world.lake_holds())) == (1_005, {1, 2, 3, 4, 5})

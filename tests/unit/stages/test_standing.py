@@ -13,7 +13,7 @@ from hudi_reconcile.core.pull.source_lineage import SourceLineage, digest_filter
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Guard
 from hudi_reconcile.core.tables.values import PartitionField
-from hudi_reconcile.stages.job import PartialSweep
+from hudi_reconcile.stages.job import LandedError, PartialSweep
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.undo import undo
 from tests.fakes.rows import SEQNO
@@ -360,7 +360,7 @@ def test_whole_read_that_ends_after_its_first_page_took_nothing_in() -> None:
     world.source.stands = OTHER_FILTER
     world.journal.before("lake.upsert", lambda: world.journal.before("lake.upsert", stop))
 
-    with pytest.raises(SourceError, match="gone"):
+    with pytest.raises(LandedError, match="gone"):
         pull(job(limit_rows=2), world.edges, full=True)
 
     assert passed_over(pull(job(), world.edges, full=False))
