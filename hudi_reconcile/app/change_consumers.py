@@ -36,6 +36,7 @@ from hudi_reconcile.core.changes.range import EARLIEST, LATEST, Commit, Cut, sel
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.lake.changes.history import HudiHistory
 from hudi_reconcile.lake.changes.positions import Positions
+from hudi_reconcile.lake.files import Files
 from hudi_reconcile.spark.session import Session, open_session, start_session
 
 
@@ -190,10 +191,11 @@ def _lags(session: Session, path: str) -> tuple[Lag, ...]:
         history = HudiHistory(session.spark, path)
         commits = history.commits()
         cut = history.cut(commits)
+        ahead_minutes = history.look_at_others().zone(Files(session.spark, path))
     except UsageError as error:
         return tuple(
             Lag(position.consumer, position.kind, position.instant, position.pending, why=error.message)
             for position in positions
         )
-    now = HostClock().utc_micros()
+    now = HostClock().utc_micros() + ahead_minutes * 60_000_000  # as the clock of those who name the instants shows it
     return tuple(measure_lag(position, commits, cut, now) for position in positions)

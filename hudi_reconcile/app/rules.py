@@ -123,7 +123,7 @@ def read_newest_comparison(store: Store, table: TableConfig, source_at: str) -> 
     now = {"provenance": describe_sides(table, source_at), "compare": asdict(describe_settings(table))}
     other = list_changed_settings(comparison.table, now)
     gap = f"it compared {' and '.join(other)}" if other else comparison.since
-    compared = replace(_follow_apply(comparison), ended_utc=comparison.ended_utc)
+    compared = replace(_follow_apply(comparison), compared_utc=comparison.compared_utc)
     return replace(compared, gap=gap) if gap else compared
 
 

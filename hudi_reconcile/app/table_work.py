@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
+from hudi_reconcile.app.host import write_utc
 from hudi_reconcile.app.log_context import name_table
 from hudi_reconcile.app.stop import STOP, describe_stop, run_lanes
 from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
@@ -27,7 +28,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.pull.retry import reckon_table_wait
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure
-from hudi_reconcile.core.result_queries import join_attempts
+from hudi_reconcile.core.result_queries import BEGUN, join_attempts
 from hudi_reconcile.core.safe_text import describe_trace
 from hudi_reconcile.core.source.connection import share_connections
 from hudi_reconcile.evidence.files import EvidenceError
@@ -229,6 +230,7 @@ def _fails_itself(world: World, error: ReconcileError) -> bool:
 def _one(world: World, session: Session, table: TableConfig, work: Work) -> None:
     """Do the work with a table, again where it ended in what may pass, and note its result. Raises a stop of the process."""
     begun, sent_before = world.clock.monotonic_seconds(), len(world.engine.sent)
+    begun_utc = write_utc(world.clock.utc_micros())
     own = set_deadline(table.name, table.time_limit, begun)
     limit = TimeLimit(table.name, find_first_deadline(own, work.until))
     table_run, result, ending = _try(world, session, table, work, limit)
@@ -253,6 +255,7 @@ def _one(world: World, session: Session, table: TableConfig, work: Work) -> None
         result, ending = _sync_catalog(table_run, result, ending)
     with STOP.hold():  # what was done is told, whenever the signal comes
         seconds = world.clock.monotonic_seconds() - begun
+        result = replace(result, provenance={**result.provenance, BEGUN: begun_utc})
         _end(
             work,
             result

@@ -20,6 +20,14 @@ _LEFT = ("superseded", "moved", "failed", "held")
 _VERIFIED_FULLY = frozenset({Outcome.CORRECTED.value, Outcome.DRIFT.value})
 
 
+BEGUN = "begun_utc"
+
+
+def read_begin(table: Document) -> str:
+    """When the table's turn in its run began, from its provenance; empty in results of earlier versions."""
+    return str(table.get("provenance", {}).get(BEGUN, ""))
+
+
 def is_wholly_corrected(table: Document) -> bool:
     """True where every finding of the run was corrected, by this run or before, and the touched segments proved equal.
 

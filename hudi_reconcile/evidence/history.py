@@ -13,9 +13,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
+from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.result_queries import count_open_rules
+from hudi_reconcile.core.result_queries import count_open_rules, read_begin
 from hudi_reconcile.core.sweep.coverage import Coverage, parse
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.proof import parse as parse_proof
@@ -156,11 +157,13 @@ def _is_wanted(command: str, name: str, comparisons_left: int, seen: set[tuple[s
 class Comparison:
     """A run that compared the table, and its part of the result. `since` says why the table is another one now, if it is.
 
+    `compared_utc` is when the table's turn began, of runs of earlier versions when they ended.
+
     `applied` is the newest apply of the run's own plan that was verified, as its id and its part of the result.
     """
 
     run_id: str
-    ended_utc: str
+    compared_utc: str
     table: Mapping[str, Any]
     since: str = ""
     applied: tuple[str, Mapping[str, Any]] | None = None
@@ -181,7 +184,8 @@ def find_newest_comparison(store: Store, table: str) -> Comparison | None:
                 continue
             if document["command"] in COMPARED:
                 other = since.get(True) or since.get(False, "")
-                return Comparison(run_id, document["ended_utc"], entry, other, applied.get(entry["plan_id"] or ""))
+                compared_utc = read_begin(entry) or document["ended_utc"]
+                return Comparison(run_id, compared_utc, entry, other, applied.get(entry["plan_id"] or ""))
             if document["command"] == "apply" and entry["verified_at"] and entry["plan_id"]:
                 applied.setdefault(entry["plan_id"], (run_id, entry))
             if why := _describe_later_change(run_id, document["command"], entry):
@@ -193,6 +197,8 @@ def _describe_later_change(run_id: str, command: str, table: Mapping[str, Any]) 
     done = table["corrections"]
     if command == "undo" and done["applied"] + done.get("applied_before", 0):
         return f"corrections were taken back since, by run {run_id}"
+    if command == "undo" and table["error"] and table["outcome"] == Outcome.UNVERIFIED.value:
+        return f"corrections may have been taken back since, by run {run_id}, which broke off"
     if (table.get("pull") or {}).get("created"):
         return f"the lake table was made anew since, by run {run_id}"
     return ""

@@ -79,7 +79,7 @@ def read_measures(rule: Rule, result: Any, rows: int) -> Measured:
     measures: Mapping[str, Any] = dict(result.result or {})
     success = bool(result.success)
     if isinstance(rule.check, Sql):
-        return Measured(int(measures["observed_value"]), rows)
+        return Measured(int(measures["observed_value"]), rows, counts_rows=True)
     if (unexpected := measures.get("unexpected_count")) is not None:
         elements = int(measures.get("element_count") or 0)
         missing = 0 if isinstance(rule.check, NotNull) else int(measures.get("missing_count") or 0)

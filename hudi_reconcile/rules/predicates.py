@@ -92,7 +92,7 @@ def is_in_range(rows: DataFrame, check: ValueRange) -> Column:
             number = F.expr(write_literal(cast_value(end, _WIDE), _WIDE))
             inside = inside & F.when(value.isNotNull(), _is_text_within_end(check.column, number, side))
         else:
-            inside = inside & _is_within_end(value, _end(cast_value(end, kind), kind), side)
+            inside = inside & _is_value_within_end(check.column, cast_value(end, kind), kind, side)
     return inside & ~F.isnan(value) if kind in FLOATING else inside
 
 
@@ -105,6 +105,16 @@ def _is_text_within_end(column: str, end: Column, side: str) -> Column:
     # What is too great for the wide form lies beyond every end, on the side of its sign.
     is_beyond = _is_within_end(real, F.lit(0.0), side) & ~F.isnan(real)
     return F.coalesce(_is_within_end(wide, end, side) & ~is_rounded, is_beyond, F.lit(False))
+
+
+def _is_value_within_end(column: str, end: Typed, kind: str, side: str) -> Column:
+    value = build_column(column)
+    within = _is_within_end(value, _end(end, kind), side)
+    if not isinstance(end, Decimal):
+        return within
+    # Spark brings both to the digits of the finer one: a value too great for that is NULL to it, and beyond every end.
+    by_double = _is_within_end(value.cast("double"), F.lit(float(end)), side)
+    return F.when(value.isNotNull(), F.coalesce(within, by_double))
 
 
 def _end(value: Typed, kind: str) -> Column:

@@ -213,7 +213,7 @@ _SKEW = timedelta(microseconds=CLOCK_SKEW_MICROS)
 class NewestComparison:
     """What the newest comparison of the table found. `gap` is why it cannot be relied on, empty where it can.
 
-    `rows` is the size of the larger side. `ended_utc` is empty where the run is this one. `corrected_by` is
+    `rows` is the size of the larger side. `compared_utc` is empty where the run is this one. `corrected_by` is
     the run of an apply of its plan, where `findings` are those which that left.
     """
 
@@ -221,7 +221,7 @@ class NewestComparison:
     findings: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
     gap: str = ""
-    ended_utc: str = ""
+    compared_utc: str = ""
     corrected_by: str = ""
 
 
@@ -232,7 +232,7 @@ def measure_drift(check: Drift, compared: NewestComparison | None, now_micros: i
         return Measured(problem="there is no sweep of this table to look at", fix=fix)
     if compared.gap:
         return Measured(problem=f"run {compared.run_id} says nothing of the whole table: {compared.gap}", fix=fix)
-    age = _measure_age(compared.ended_utc, now_micros)
+    age = _measure_age(compared.compared_utc, now_micros)
     if age < -_SKEW:
         why = f"run {compared.run_id} ended {_age(-age)} ahead of this host's clock: how old it is cannot be known"
         return Measured(problem=why, fix=f"set the hosts' clocks right, then {fix}")
@@ -241,7 +241,7 @@ def measure_drift(check: Drift, compared: NewestComparison | None, now_micros: i
         return Measured(problem=why, fix=fix)
     rows_by_kind = {kind: compared.findings.get(kind, 0) for kind in check.kinds}
     text = ", ".join(f"{kind} {rows}" for kind, rows in rows_by_kind.items() if rows)
-    ago = f", {_age(age)} ago," if compared.ended_utc else ""
+    ago = f", {_age(age)} ago," if compared.compared_utc else ""
     by = f"and the apply of its plan, run {compared.corrected_by}, left" if compared.corrected_by else "found"
     detail = f"run {compared.run_id}{ago} {by} {text or 'none of them'}"
     return Measured(sum(rows_by_kind.values()), max(compared.rows, sum(rows_by_kind.values())), detail=detail)
@@ -301,10 +301,10 @@ def measure_freshness(
 # --- helpers ---
 
 
-def _measure_age(ended_utc: str, now_micros: int) -> timedelta:
-    if not ended_utc:
+def _measure_age(compared_utc: str, now_micros: int) -> timedelta:
+    if not compared_utc:
         return timedelta(0)
-    return timedelta(microseconds=now_micros) - (datetime.fromisoformat(ended_utc) - _EPOCH)
+    return timedelta(microseconds=now_micros) - (datetime.fromisoformat(compared_utc) - _EPOCH)
 
 
 def _source_column(described: SourceTable, name: str) -> Column:

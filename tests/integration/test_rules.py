@@ -217,6 +217,7 @@ def test_corrections_that_break_a_rule_are_held_back_and_listed(
 
 TEXTS = [None, "0", "1", "1.000000000000000000", "1.0000000000000000004", "0.9999999999999999996", "100000000000000000001",
          "-100000000000000000001", "NaN", "Infinity", "-Infinity", "no number"]  # fmt: skip
+DECIMALS = [Decimal(99_999), Decimal(2 * 10**37), Decimal(-2 * 10**37), None]
 DOUBLES = [None, 0.0, 1.0, float("nan"), float("inf"), float("-inf")]
 
 
@@ -226,6 +227,8 @@ DOUBLES = [None, 0.0, 1.0, float("nan"), float("inf"), float("-inf")]
         (TEXTS, "string", (None, 1), {4, 5, 6, 8, 9, 11}),
         (TEXTS, "string", (1, None), {1, 4, 5, 7, 8, 10, 11}),
         (TEXTS, "string", (None, Decimal(99999999999999999999)), {6, 8, 9, 11}),
+        (DECIMALS, "decimal(38,0)", (None, Decimal("99999.5")), {1}),
+        (DECIMALS, "decimal(38,0)", (Decimal("-99999.5"), None), {2}),
         (DOUBLES, "double", (0, None), {3, 5}),
         (DOUBLES, "double", (None, 1), {3, 4}),
     ],

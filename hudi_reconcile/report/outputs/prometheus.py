@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import is_whole_comparison
+from hudi_reconcile.core.result_queries import read_begin
 from hudi_reconcile.core.rules.verdict import STATUSES
 
 Document = Mapping[str, Any]
@@ -81,7 +82,9 @@ def _families(run: Document, zone: str) -> Iterator[tuple[str, str, Samples]]:
     newest = {table["name"]: _read_time(table["checkpoint"], zone) for table in tables}
     yield _NEWEST, "The greatest watermark pulled so far.", [({"table": t}, at) for t, at in newest.items() if at]
     right: Samples = [
-        ({"table": t["name"]}, ended) for t in tables if is_whole_comparison(t) and t["outcome"] in _RIGHT
+        ({"table": t["name"]}, datetime.fromisoformat(read_begin(t) or run["ended_utc"]).timestamp())
+        for t in tables
+        if is_whole_comparison(t) and t["outcome"] in _RIGHT
     ]
     yield _CLEAN, "When the whole table was last found, or made, equal to its source.", right
 

@@ -87,6 +87,7 @@ def ran(store: Store, command: str, result: TableResult) -> str:
     return folder.run_id
 
 
+KILLED = Failure("Killed", "the run was killed before the table was done", "x")
 CLEAN = TableResult("a", Outcome.CLEAN, SideState(5, "s"), SideState(5, "l"))
 UNDONE = TableResult("a", Outcome.CORRECTED, corrections=Corrections(3, applied=3))
 MADE = TableResult("a", Outcome.PULLED, pull=Pulled(5, "full", None, None, "i", created=True))
@@ -98,6 +99,8 @@ MADE = TableResult("a", Outcome.PULLED, pull=Pulled(5, "full", None, None, "i", 
         ("undo", UNDONE, "corrections were taken back since"),
         ("undo", replace(UNDONE, corrections=Corrections(3, applied_before=3)), "corrections were taken back since"),
         ("undo", replace(UNDONE, corrections=Corrections(3, superseded=3)), ""),
+        ("undo", TableResult("a", Outcome.UNVERIFIED, error=KILLED), "corrections may have been taken back since"),
+        ("undo", TableResult("a", Outcome.REFUSED, error=KILLED), ""),
         ("pull", MADE, "the lake table was made anew since"),
         ("pull", replace(MADE, pull=replace(cast("Pulled", MADE.pull), created=False)), ""),
         ("approve", TableResult("a", Outcome.APPROVED), ""),
@@ -113,8 +116,20 @@ def test_comparison_of_what_is_another_table_since_cannot_be_relied_on(
     found = read_newest_comparison(store, table, AT)
 
     assert found is not None
-    assert found.gap == (f"{gap}, by run {later}" if gap else "")
-    assert found.ended_utc == "2026-11-21T12:00:00Z"
+    assert found.gap.removesuffix(", which broke off") == (f"{gap}, by run {later}" if gap else "")
+    assert found.compared_utc == "2026-11-21T12:00:00Z"
+
+
+def test_comparison_is_as_old_as_the_turn_of_its_table_and_not_as_the_end_of_its_run(call: Callable[..., Call]) -> None:
+    """Three hundred tables later the run ended, and `max_age` asks about this one."""
+    store, table = Store(call().config.reports), call("a").tables[0]
+    early = replace(CLEAN, provenance={"begun_utc": "2026-11-21T04:00:00Z"})
+    ran(store, "sweep", add_provenance(early, table, AT, "s"))
+
+    found = read_newest_comparison(store, table, AT)
+
+    assert found is not None
+    assert found.compared_utc == "2026-11-21T04:00:00Z"
 
 
 SWEPT = TableResult(

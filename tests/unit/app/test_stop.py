@@ -102,7 +102,7 @@ def performed(
     config = load_config(tmp_path / "reconcile.yaml", {})
     jvms: list[Jvm] = []
     opened = SimpleNamespace(
-        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
+        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0, utc_micros=lambda: 0),
         engine=SimpleNamespace(sent=(), close=lambda: None),
         expect_rows=lambda _: 0,
         edges=lambda _: edges_by(jvms[-1]),

@@ -90,7 +90,7 @@ def undone_in(config: Config, monkeypatch: pytest.MonkeyPatch, **worlds: FakeWor
     """The undo of the killed run in these tables, with the real evidence; only database, Spark and Hudi are not there."""
     session = SimpleNamespace(spark_version="", java_version="", jars=(), start_seconds=0.0, jvm=None)
     opened = SimpleNamespace(
-        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
+        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0, utc_micros=lambda: 0),
         engine=SimpleNamespace(sent=()),
         expect_rows=lambda _: 0,
         edges=lambda table: worlds[table.name].edges,
@@ -146,7 +146,7 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
     source = SimpleNamespace(list_statements=tuple, report_cost=ReadCost)
     edges = SimpleNamespace(source=source, lake=SimpleNamespace(count_files=lambda: FilesRead(0, is_all=True)))
     world = SimpleNamespace(
-        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0),
+        clock=SimpleNamespace(monotonic_seconds=lambda: 0.0, utc_micros=lambda: 0),
         engine=SimpleNamespace(sent=()),
         edges=lambda _: edges,
     )

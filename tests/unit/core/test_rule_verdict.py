@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.rules.rules import Allow, Check, Drift, Gx, NotNull, Rule, RuleSet, Severity, Waiver
+from hudi_reconcile.core.rules.rules import Allow, Check, Drift, Gx, NotNull, Rule, RuleSet, Severity, Sql, Waiver
 from hudi_reconcile.core.rules.verdict import (
     NO_ROW,
     Measured,
@@ -137,6 +137,7 @@ def test_rules_of_a_table_that_could_not_be_asked_are_all_errors() -> None:
             Measured(0, 0, success=True, counts_rows=True),
             (NO_ROW,),
         ),
+        (Sql("select * from {batch}"), Measured(0, 0, counts_rows=True), (NO_ROW,)),
         (Gx("expect_table_row_count_to_equal", {"value": 3}), Measured(0, 0, success=True), ()),
         (Drift(("deleted",)), Measured(0, 0), ()),
     ],

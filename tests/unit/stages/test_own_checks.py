@@ -124,7 +124,7 @@ def test_total_is_asked_of_the_source_by_its_own_name_of_a_renamed_column() -> N
     ("max_age", "problem"), [(None, ""), (timedelta(hours=26), ""), (timedelta(hours=25), "26 h 0 min ago")]
 )
 def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta | None, problem: str) -> None:
-    compared = NewestComparison("run-1", {}, 10, ended_utc="1970-01-01T00:00:00Z")
+    compared = NewestComparison("run-1", {}, 10, compared_utc="1970-01-01T00:00:00Z")
 
     found = measure_drift(Drift(("deleted",), max_age), compared, 26 * 3600 * 1_000_000, table="t")
 
@@ -135,7 +135,7 @@ def test_comparison_older_than_the_rule_allows_is_a_problem(max_age: timedelta |
 
 @pytest.mark.parametrize(("ahead", "is_problem"), [(timedelta(minutes=5), False), (timedelta(minutes=6), True)])
 def test_comparison_of_a_host_whose_clock_is_ahead_has_no_age(ahead: timedelta, *, is_problem: bool) -> None:
-    compared = NewestComparison("run-1", {}, 10, ended_utc="1970-01-02T00:00:00Z")
+    compared = NewestComparison("run-1", {}, 10, compared_utc="1970-01-02T00:00:00Z")
 
     found = measure_drift(Drift(("deleted",)), compared, 24 * HOUR - ahead // timedelta(microseconds=1), table="t")
 
@@ -143,7 +143,7 @@ def test_comparison_of_a_host_whose_clock_is_ahead_has_no_age(ahead: timedelta, 
 
 
 def test_drift_that_an_apply_left_of_what_was_found_names_both_runs() -> None:
-    compared = NewestComparison("run-1", {"deleted": 1}, 10, ended_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
+    compared = NewestComparison("run-1", {"deleted": 1}, 10, compared_utc="1970-01-01T00:00:00Z", corrected_by="run-2")
 
     found = measure_drift(Drift(("deleted",)), compared, 0, table="t")
 
