@@ -234,6 +234,8 @@ def test_time_of_the_last_clean_verdict_outlives_runs_that_gave_none() -> None:
 
     assert clean_times(first) == clean_times(second) == clean_times(third) == {"t": ended, "u": ended}
     assert clean_times(render_prometheus(run_of("sweep", drift, part), METRICS)) == {}
+    of_its_turn = replace(clean, provenance={"begun_utc": "2026-11-21T04:00:00Z"})
+    assert clean_times(render_prometheus(run_of("sweep", of_its_turn), METRICS)) == {"t": 1795233600}
 
 
 def test_what_else_the_file_held_before_is_not_taken_over() -> None:
