@@ -245,7 +245,7 @@ class SparkComparer:
         """The ready corrections, or the doubled ones."""
         selection = _frame(rechecked).where(F.col("status") == status)
         return Corrective(
-            upserts=Frame(selection.where(F.col("action") == "upsert").select("source_row.*")),
+            upserts=Frame(corrections.select_images(selection.where(F.col("action") == "upsert"), self._shape)),
             deletes=Frame(selection.where(F.col("action") == "delete").select("lake_row.*")),
             expected=Frame(corrections.list_expected_versions(selection, self._shape)),
             rows=rows,

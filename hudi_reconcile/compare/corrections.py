@@ -15,7 +15,7 @@ from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import READ_SEQ
 from hudi_reconcile.ports import HELD_RULES, StatusCounts
-from hudi_reconcile.sql.spark_text import text_literal
+from hudi_reconcile.sql.spark_text import quote_name, text_literal
 
 READY, MOVED, SUPERSEDED, FAILED, APPLIED = "ready", "moved", "superseded", "failed", "applied"
 DOUBLED, LANDED, HELD = "doubled", "landed", "held"
@@ -113,6 +113,23 @@ def count_statuses(rechecked: DataFrame) -> StatusCounts:
         deletes=sum(int(facts["deletes"]) for facts in open_ones),
         newest_seq=max((int(facts["seq"]) for facts in open_ones if facts["seq"] is not None), default=None),
     )
+
+
+def select_images(upserts: DataFrame, shape: ComparisonShape) -> DataFrame:
+    """The source's rows that are to be written. Keys stay as the lake spells them where it has the row.
+
+    Padding is no part of a key to us, and another key to Hudi: 'ab  ' in a table of a tool that does not trim `char(n)`.
+    """
+    padded = {f"c{i.index}": i.column.lake_name for i in shape.agreement.key if i.column.kind is Kind.CHAR}
+    if not padded:
+        return upserts.select("source_row.*")
+    values = (
+        f"coalesce(lake_row.{quote_name(padded[name])}, source_row.{name}) as {name}"
+        if name in padded
+        else f"source_row.{name}"
+        for name in upserts.select("source_row.*").columns
+    )
+    return upserts.selectExpr(*values)
 
 
 def list_expected_versions(rows: DataFrame, shape: ComparisonShape) -> DataFrame:

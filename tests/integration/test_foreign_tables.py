@@ -242,6 +242,37 @@ def test_derived_partition_column_that_its_own_rows_contradict_is_no_clean_lake(
     assert swept.code == (3 if told else 0)
 
 
+def test_keys_that_a_streamer_keeps_padded_are_corrected_as_the_lake_spells_them(
+    spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PostgreSQL's char(4) holds 'ab'; a JDBC reader that does not trim leaves 'ab  ' in the lake."""
+    project = Project.of(tmp_path, pg, capsys)
+    pg.execute(
+        "create table orders (code char(4) primary key, note text, updated_at timestamp not null)",
+        "insert into orders select 'k' || i, 'n' || i, timestamp '2025-01-01' + i * interval '1 second'"
+        " from generate_series(1, 20) i",
+    )
+    rows = (
+        "select rpad(concat('k', id), 4, ' ') code, concat('n', id) note,"
+        " timestamp'2025-01-01' + make_interval(0, 0, 0, 0, 0, 0, id) updated_at from range(1, 21)"
+    )
+    options = {"hoodie.datasource.write.keygenerator.class": KEYGEN + "NonpartitionedKeyGenerator"}
+    Maker("padded", "copy_on_write", 8, "updated_at", key=("code",), options=options).make(spark, project, rows)
+    project.settings["lake"]["adopt"] = True
+    project.settings["policy"] = {"max_upsert_share": "100%", "max_delete_share": "100%"}
+    pg.execute("update orders set note = 'other' where code = 'k7'", "delete from orders where code = 'k9'")
+
+    swept = project.json("sweep")
+    applied = project.json("apply", "latest", "--yes")
+    again = project.json("sweep")
+
+    assert swept.drift == {"updated_without_watermark": 1, "deleted": 1}, swept
+    assert (applied.code, applied.table["corrections"]["applied"]) == (0, 2), applied
+    assert (again.code, again.document["outcome"]) == (0, "clean")
+    lake = dict(in_lake(spark, project, "code", "note"))
+    assert (len(lake), lake["k7  "], "k9  " in lake) == (19, "other", False)
+
+
 def test_streamers_table_is_taken_over_and_handed_back(
     spark: SparkSession, pg: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
