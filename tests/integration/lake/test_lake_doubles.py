@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.errors import SupersededError
+from hudi_reconcile.core.errors import RefusedError, SupersededError
 from hudi_reconcile.core.tables.values import TableType
 from hudi_reconcile.lake import rewrite_partitions
 from hudi_reconcile.lake.hudi_lake import HudiLake
@@ -127,3 +127,28 @@ def test_doubled_keys_are_left_alone_where_anything_was_committed_meanwhile(
     assert pin.in_flight == ()
     double(spark, lake, (3, "a", 3, 9))  # a writer with Hudi's defaults is not blocked
     assert content(lake, "id", "qty") == [(1, 1), (1, 2), (2, 22), (3, 3)]
+
+
+def test_partition_is_not_written_anew_beside_a_planned_clustering_and_is_once_that_is_done(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The clustering would bring the files back that it was planned for, and every row of the partition twice."""
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(
+        frame(spark, SCHEMA, (1, "a", 1, 1), (2, "a", 2, 1)), new_table("copy_on_write", ("id",)), checkpoint(1), {}
+    )
+    double(spark, lake, (1, "a", 11, 2))
+    clustering = f"call run_clustering(path => '{tmp_path / 'orders'}', op => '{{}}')"
+    spark.sql(clustering.format("schedule")).collect()
+
+    def correct() -> None:
+        expected = versions(lake, ("id",), (1,))
+        batch = corrective(spark, lake, SCHEMA, upserts=[(1, "a", 10, 3)], deletes="false", expected=expected)
+        lake.replace(batch, table_of(lake), checkpoint(3), {})
+
+    with pytest.raises(RefusedError, match=r"clustering \d{17} is planned and not completed"):
+        correct()
+    spark.sql(clustering.format("execute")).collect()
+    correct()
+
+    assert content(lake, "id", "day", "qty") == [(1, "a", 10), (2, "a", 2)]

@@ -2,18 +2,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from hudi_reconcile.core.errors import LakeError, RefusedError, UsageError
 from hudi_reconcile.core.outcome import Outcome
+from hudi_reconcile.core.pull.source_lineage import SourceLineage
+from hudi_reconcile.core.sweep.drift_profile import Anatomy
 from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.masking import Masking
 from hudi_reconcile.core.tables.values import REPLICA
 from hudi_reconcile.ports import KeyFaults
 from hudi_reconcile.stages.pull.pull import pull
+from hudi_reconcile.stages.sweep.guards import check_guards
 from hudi_reconcile.stages.sweep.sweep import sweep
+from hudi_reconcile.stages.sweep.two_looks import Confirmed
 from tests.fakes.rows import COLUMNS, SEQNO
 from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
 
@@ -589,3 +594,25 @@ def test_mask_that_names_no_column_of_either_side_is_refused_since_what_was_mean
     with pytest.raises(UsageError, match="mask names w, which neither"):
         pull(job(**masked), world.edges, full=False)
     swept(world, masking=Masking.of({"V": "hmac"}, "redact"))
+
+
+@pytest.mark.parametrize("copies", [1, 30])
+def test_shares_are_of_keys_so_that_a_lake_of_many_copies_loosens_no_limit(copies: int) -> None:
+    """Of 1,000 keys 90 are gone at the source: 9 %, whatever each key's rows in the lake are."""
+    found = cast(
+        "Confirmed",
+        SimpleNamespace(
+            kinds={"deleted": 90}, source_rows=910, lake_rows=1_000 * copies, checkpoint=None,
+            moment=SimpleNamespace(is_replica=False),
+        ),
+    )  # fmt: skip
+
+    guards = check_guards(
+        job(max_delete_share=0.05),
+        found,
+        Anatomy(extra_copies=1_000 * (copies - 1)),
+        table_rows=None,
+        lineage=SourceLineage(),
+    )
+
+    assert {guard.name: guard.ok for guard in guards}["max_delete_share"] is False
