@@ -63,7 +63,7 @@ MUTANTS = {
     ),
     "delete after an incomplete read": Mutant(
         sweep.sweep,
-        ((" and not looks.missed_rows", ""),),
+        (("looks.missed_rows or ", ""),),
         test_sweep.test_read_that_lost_a_late_row_plans_nothing_of_what_else_drifted,
     ),
     "the deletes' keys are not asked for": Mutant(

@@ -149,12 +149,9 @@ def guard_replica_deletes(deletes: int) -> Guard:
 def guard_shrunken_source(planned_rows: int, rows_now: int, policy: Policy) -> Guard:
     """The source's rows at apply against those of the sweep: a source that is being emptied must not delete on."""
     least = planned_rows - max(LEAST_LOST_ROWS, int(planned_rows * policy.max_delete_share))
-    least = max(
-        least, min(1, planned_rows)
-    )  # a source that had rows and has none is being loaded anew, however few they were
     return Guard(
         "shrunken_source",
-        f"at least {least} source rows ({planned_rows} at the sweep)",
+        f"at least {max(least, 0)} source rows ({planned_rows} at the sweep)",
         rows_now,
         ok=rows_now >= least,
         fix="sweep again; if the rows are meant to be gone: apply with --accept shrunken_source",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.plan.guards import PlanCounts, Policy, guard_shrunken_source, judge_guards, list_failed_guards
+from hudi_reconcile.core.plan.guards import PlanCounts, Policy, judge_guards, list_failed_guards
 
 POLICY = Policy(max_deletes=10, max_delete_share=0.05, max_upsert_share=0.2)
 
@@ -98,13 +98,6 @@ def test_empty_source_that_is_meant_still_needs_its_deletes_approved() -> None:
 
 def test_upserts_beyond_their_share_cannot_be_approved_as_deletes() -> None:
     assert refused(upserts=201, deletes=3, approved=3) == {"max_upsert_share"}
-
-
-@pytest.mark.parametrize(
-    ("planned", "now", "ok"), [(8, 0, False), (8, 1, True), (0, 0, True), (100, 90, True), (100, 89, False)]
-)
-def test_source_that_had_rows_and_has_none_is_not_one_that_lost_a_few(planned: int, now: int, ok: bool) -> None:  # noqa: FBT001
-    assert guard_shrunken_source(planned, now, POLICY).ok is ok
 
 
 @pytest.mark.parametrize(
