@@ -191,7 +191,7 @@ def _lags(session: Session, path: str) -> tuple[Lag, ...]:
         history = HudiHistory(session.spark, path)
         commits = history.commits()
         cut = history.cut(commits)
-        ahead_minutes = history.look_at_others().zone(Files(session.spark, path))
+        ahead_minutes = history.look_at_others().zone(Files(session.spark, path)) if commits else 0
     except UsageError as error:
         return tuple(
             Lag(position.consumer, position.kind, position.instant, position.pending, why=error.message)

@@ -277,6 +277,10 @@ def _compared_all_the_same(table_run: TableRun, ending: LakeError | RefusedError
         swept, _ = _leave(table_run, sweep(_job(table_run), table_run.edges, build_whole_sweep(table_run)))
     except ReconcileError:
         raise ending from None
+    except (Exception, *STOPS) as stop:
+        if pulled is None:
+            raise
+        raise LandedError(pulled, stop) from stop
     if pulled is not None:
         swept = replace(swept, pull=pulled.pull, notes=(*pulled.notes, *swept.notes), cost=pulled.cost + swept.cost)
     outcome = find_gravest((error.outcome, swept.outcome))

@@ -199,7 +199,7 @@ class SparkComparer:
         return corrections.list_keys_to_delete(_frame(rechecked), self._shape, most)
 
     def stage_rows(self, source: Frame) -> tuple[Frame, int]:
-        """Rows of the source, materialised, and counted; those that a second statement gave again are counted, and dropped."""
+        """The source's rows, materialised, and how many were read: one that two statements gave counts twice and is kept once."""
         rows = _frame(source).localCheckpoint(eager=True)
         kept = rows
         if ASKED in rows.columns:  # a key lies near those of the same statements whenever it is read

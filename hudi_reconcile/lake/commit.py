@@ -200,9 +200,9 @@ def _look_before(target: Target) -> _Seen:
 
 
 def _refuse_later(target: Target, timeline: Timeline) -> None:
-    """Raises RefusedError beside a write that is named after now: Hudi takes the greatest name of a file group for the newest.
+    """Raises RefusedError where a write has a later instant than now: Hudi takes a file group's greatest instant for its newest.
 
-    Clocks of two hosts may be a little apart, and that is waited for.
+    The clocks of two hosts may be a little apart, so it waits some seconds first.
     """
     newest = max((action.requested for action in (*timeline.list_completed(), *timeline.pending())), default="")
     looks_left = _CLOCK_LOOKS

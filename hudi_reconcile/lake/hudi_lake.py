@@ -61,6 +61,7 @@ from hudi_reconcile.ports import (
     Replaced,
     TakenBack,
 )
+from hudi_reconcile.sql.spark_text import quote_name
 
 
 class HudiLake:
@@ -404,7 +405,8 @@ def list_partitions(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...
 
 def _astray(rule: PathRule) -> str:
     tests = [
-        f"not (cast(`{field.lake_name}` as string) <=> {derive_value(field.transform, f'`{field.column.lake_name}`')})"
+        f"not (cast({quote_name(field.lake_name)} as string)"
+        f" <=> {derive_value(field.transform, quote_name(field.column.lake_name))})"
         for field in rule.fields
         if field.transform != "identity"
     ]

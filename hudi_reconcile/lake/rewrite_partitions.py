@@ -138,8 +138,8 @@ def refuse_clustering(path: str, planned: tuple[str, ...]) -> None:
     """
     if planned:
         raise RefusedError(
-            f"Hudi table {path}: clustering {', '.join(planned)} is planned and not completed, and rows to correct take "
-            "whole partitions written anew; nothing was written",
+            f"Hudi table {path}: clustering {', '.join(planned)} is planned and not completed, and this correction has "
+            "to write whole partitions anew; nothing was written",
             fix="let it complete, or roll it back, then apply again",
         )
 

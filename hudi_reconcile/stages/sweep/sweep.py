@@ -134,9 +134,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
 def _left_behind(
     job: TableJob, context: SweepContext, comparison: Confirmed, begun_micros: int
 ) -> tuple[Coverage | None, ContentProof | None]:
-    """What later sweeps of this table may go on from; nothing where digests differ and rows do not."""
-    if comparison.unexplained.ids:
-        return None, None
+    """What later sweeps of this table may go on from."""
     keeper = context.keeper
     if keeper is None:
         return build_next_coverage(job, context.portion, comparison, begun_micros), None

@@ -93,6 +93,16 @@ def test_pages_of_a_pull_are_told_where_nothing_is_compared_after_it(
     assert (raised.value.result, raised.value.error) == (PULLED, pulled)
 
 
+def test_pages_of_a_pull_are_told_where_a_bug_ends_the_comparison_after_it(ends: dict[str, object]) -> None:
+    bug = ZeroDivisionError()
+    ends |= {"sweep": bug, "pull": LandedError(PULLED, RefusedError("an odd watermark", fix="x"))}
+
+    with pytest.raises(LandedError) as raised:
+        commands._nightly(ONE, Approval(), None)
+
+    assert (raised.value.result, raised.value.error) == (PULLED, bug)
+
+
 def test_rules_are_said_to_be_unrun_beside_the_pages_of_a_pull_that_broke_off(ends: dict[str, object]) -> None:
     ends["pull"] = LandedError(PULLED, GONE)
     rules = RuleSet("t", (Rule("r", Unique(("a",))),))
