@@ -30,7 +30,7 @@ LARGE_RECORDS = {
     "ServerFacts": 13, "Start": 13, "TableRequest": 14, "TableResult": 30, "ApplyWork": 20,
 }  # fmt: skip
 LARGE_CLASSES = {
-    "Comparer": 29, "Engine": 19, "HudiLake": 29, "JdbcEngine": 18, "Lake": 29, "MysqlEngine": 13, "PostgresEngine": 13,
+    "Comparer": 29, "Engine": 20, "HudiLake": 29, "JdbcEngine": 18, "Lake": 29, "MysqlEngine": 14, "PostgresEngine": 14,
     "Source": 27, "SparkComparer": 29, "Store": 13, "TableSource": 27, "Timeline": 16, "Watermark": 16,
 }  # fmt: skip
 

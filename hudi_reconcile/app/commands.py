@@ -77,7 +77,6 @@ class Watch:
     def choose_part(self, table_run: TableRun) -> PartialSweep:
         """What this table compares."""
         asked, budget = self.asked, self.asked.budget_seconds
-        duty = read_duty(table_run.table)
         if budget is None:
             whole = build_whole_sweep(table_run, is_full=asked.is_full)
             return replace(whole, partitions=asked.partitions, proof=None if asked.partitions else whole.proof)
@@ -86,7 +85,14 @@ class Watch:
             self.until = now + budget
         rounds = -(-(len(self.tables) - self.tables.index(table_run.table.name)) // self.jobs)
         earlier = list_past_coverage(table_run.store, table_run.table.name)
-        return PartialSweep(asked.partitions, share_seconds(self.until - now, rounds), asked.budget_text, earlier, duty)
+        return PartialSweep(
+            asked.partitions,
+            share_seconds(self.until - now, rounds),
+            asked.budget_text,
+            earlier,
+            read_duty(table_run.table),
+            pause=table_run.pause,
+        )
 
 
 def build_whole_sweep(table_run: TableRun, *, is_full: bool = False) -> PartialSweep:
@@ -94,7 +100,7 @@ def build_whole_sweep(table_run: TableRun, *, is_full: bool = False) -> PartialS
     proof = request_proof(
         table_run.table, lambda: find_past_proof(table_run.store, table_run.table.name), is_full=is_full
     )
-    return PartialSweep(max_duty=read_duty(table_run.table), proof=proof)
+    return PartialSweep(max_duty=read_duty(table_run.table), proof=proof, pause=table_run.pause)
 
 
 NONE_LEFT: Mapping[str, TableResult] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from hudi_reconcile.app.commands import ALL, PartialSweepRequest
 from hudi_reconcile.app.connections import World, hold_session, open_world
-from hudi_reconcile.app.jobs import build_job, read_duty, refuse_not_built
+from hudi_reconcile.app.jobs import build_job, build_pause, read_duty, refuse_not_built
 from hudi_reconcile.app.run import Call
 from hudi_reconcile.config.tables import TableConfig
 from hudi_reconcile.config.trust import sentences
@@ -52,7 +52,13 @@ def plan_sweep(call: Call, asked: PartialSweepRequest = ALL) -> DryRun:
     budget = None if asked.budget_seconds is None else share_seconds(asked.budget_seconds, len(call.tables))
 
     def plan(world: World, table: TableConfig) -> Document:
-        part = PartialSweep(asked.partitions, budget, asked.budget_text, max_duty=read_duty(table))
+        part = PartialSweep(
+            asked.partitions,
+            budget,
+            asked.budget_text,
+            max_duty=read_duty(table),
+            pause=build_pause(table, world.engine),
+        )
         return dataclasses.asdict(sweep_dry_run(build_job(table, _RUN), world.edges(table), part))
 
     dry_run = _plan(call, plan)

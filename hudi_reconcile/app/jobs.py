@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
 from hudi_reconcile import __version__
 from hudi_reconcile.changefeed.lines import Mask
@@ -20,15 +21,17 @@ from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.pull.source_lineage import digest_filter
 from hudi_reconcile.core.result_parts import CompareSettings
 from hudi_reconcile.core.source.jdbc import is_jdbc
+from hudi_reconcile.core.source.load import LoadLimits, find_busy_reason
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.tables.masking import SHOW, Masking, list_shown_names, note_masking
 from hudi_reconcile.core.tables.partitions import list_whole_columns
 from hudi_reconcile.core.tables.values import LakeTable, PartitionField, is_lake_name
-from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.base import Engine, TableRequest
 from hudi_reconcile.stages.job import (
     ColumnSettings,
     LakeSettings,
     Pages,
+    Pause,
     ProofRequest,
     PullSettings,
     SourceSettings,
@@ -39,10 +42,15 @@ from hudi_reconcile.stages.job import (
 
 def refuse_not_built(config: Config, tables: tuple[TableConfig, ...]) -> None:
     """Raises NotBuiltError for every legal setting that this version does not carry out; nothing is silently ignored."""
+    over_jdbc = tables if is_jdbc(config.source.url) else ()
     settings = [
         (f"tables[{table.name}].sweep.mode", "pushdown over jdbc:", "use auto or stream")
-        for table in tables
-        if table.sweep.mode == "pushdown" and is_jdbc(config.source.url)
+        for table in over_jdbc
+        if table.sweep.mode == "pushdown"
+    ] + [
+        (f"tables[{table.name}].sweep.pause", "statements and lag over jdbc:", "use sweep.pause.file alone")
+        for table in over_jdbc
+        if table.sweep.pause is not None and (table.sweep.pause.statements, table.sweep.pause.lag) != (None, None)
     ]
     if settings:
         listed = "; ".join(f"{key}: {what}" for key, what, _ in settings)
@@ -110,6 +118,24 @@ def _pages(table: TableConfig) -> Pages:
 def read_duty(table: TableConfig) -> float:
     """The share of the time that the first look of a sweep may read the source."""
     return float(table.sweep.max_duty)
+
+
+def build_pause(table: TableConfig, engine: Engine) -> Pause | None:
+    """When sweeps of the table let its source alone; None: never."""
+    asked = table.sweep.pause
+    if asked is None:
+        return None
+    lag_seconds = None if asked.lag is None else asked.lag.total_seconds()
+    limits = LoadLimits(statements=asked.statements, lag_seconds=lag_seconds)
+    return Pause(partial(_find_pause_reason, asked.file, limits, engine), asked.limit.total_seconds())
+
+
+def _find_pause_reason(file: Path | None, limits: LoadLimits, engine: Engine) -> str:
+    if file is not None and file.exists():
+        return f"{file} is there"
+    if limits.statements is None and limits.lag_seconds is None:
+        return ""
+    return find_busy_reason(limits, engine.load(), engine.place)
 
 
 def request_proof(table: TableConfig, known: KnownProof, *, is_full: bool) -> ProofRequest | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from hudi_reconcile.app.connections import World, hold_session, open_world
 from hudi_reconcile.app.host import write_utc
+from hudi_reconcile.app.jobs import build_pause
 from hudi_reconcile.app.log_context import name_table
 from hudi_reconcile.app.stop import STOP, describe_stop, run_lanes
 from hudi_reconcile.app.time_limit import TimeLimit, limit_edges, set_deadline
@@ -44,7 +45,7 @@ from hudi_reconcile.spark.session import (
     tag_jobs,
     translate_error,
 )
-from hudi_reconcile.stages.job import LandedError
+from hudi_reconcile.stages.job import LandedError, Pause
 from hudi_reconcile.stages.stage_log import TableLog
 
 log = logging.getLogger("hudi_reconcile")
@@ -54,7 +55,8 @@ log = logging.getLogger("hudi_reconcile")
 class TableRun:
     """What a command does with one table: its config, its edges, where its evidence goes and earlier evidence is.
 
-    `source_at` is the source's database, as `place_url` says it, and `limit` the time that the work may take.
+    `source_at` is the source's database, as `place_url` says it, and `limit` the time that the work may take. Sweeps let the
+    source alone in a `pause`.
     """
 
     table: TableConfig
@@ -64,6 +66,7 @@ class TableRun:
     session: Session
     source_at: str = ""
     limit: TimeLimit = field(default_factory=TimeLimit)
+    pause: Pause | None = None
 
 
 Act = Callable[[TableRun], TableResult]
@@ -288,7 +291,9 @@ def _try(
     try:
         with name_table(table.name), _limit_work(world, session, limit) as bound_edges:
             edges = bound_edges(world.edges(table))
-            table_run = TableRun(table, edges, work.folder, work.store, session, work.source_at, limit)
+            table_run = TableRun(
+                table, edges, work.folder, work.store, session, work.source_at, limit, build_pause(table, world.engine)
+            )
             result = work.act(table_run)
     except STOPS as stop:
         ending, result = stop, describe_failure_result(table.name, stop)

@@ -158,7 +158,8 @@ tables:
       # keep_commits: 60       # how many commits `changes` can go back over
     # compare: {exclude: [], rename: {}, tolerance: {}}    # rename: source name -> lake name
     # sweep: {mode: auto, segments: auto, settle: 0s, settle_limit: 1m, snapshot: none,
-    #         rotation: 7, proof: auto, max_duty: 100%}  # mode: auto | pushdown | stream; proof: auto | always | never
+    #         rotation: 7, proof: auto, max_duty: 100%,  # mode: auto | pushdown | stream; proof: auto | always | never
+    #         pause: null}     # {file: pause, statements: 20, lag: 30s, limit: 30m}: leave a busy source alone
     # policy: {max_deletes: 1000, max_delete_share: 5%, max_upsert_share: 20%, max_plan_age: 1d, savepoint: deletes,
     #          quarantine: false,  # true: corrections that break a rule of severity error are held back
     #          require_approval: false, approver: other}  # approver: other | other_login | any; docs/audit.md

@@ -51,7 +51,7 @@ Mask = Literal["hmac", "redact", "show"]
 
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
 # What databases count rows with, what a list of segments takes in memory, and what Hudi keeps in 32 bits.
-_MOST_ROWS, _MOST_SEGMENTS, _MOST_COMMITS = 2**63 - 1, 1_000_000, 1_000_000
+_MOST_ROWS, _MOST_SEGMENTS, _MOST_COMMITS, _MOST_STATEMENTS = 2**63 - 1, 1_000_000, 1_000_000, 1_000_000
 _LARGEST_TOLERANCE = Decimal("1e300")
 _RUN_FILES = frozenset({"result.json", "report.html"})
 
@@ -236,6 +236,27 @@ def _more_than_no_share(value: Decimal) -> Decimal:
     return value
 
 
+class PauseConfig(Section):
+    """When a sweep lets its source alone, and goes on later."""
+
+    file: LocalPath | None = Field(None, description="While this file is there, nothing more is read.")
+    statements: int | None = Field(
+        None, ge=0, le=_MOST_STATEMENTS, description="While the server runs more statements of others than this."
+    )
+    lag: PositiveDuration | None = Field(
+        None, description="While a replica is further behind: the one that is read, or PostgreSQL's slowest."
+    )
+    limit: PositiveDuration = Field(
+        timedelta(minutes=30), description="A longer pause ends the table's sweep, unverified."
+    )
+
+    @classmethod
+    def cross_findings(cls, raw: Raw) -> Iterator[Finding]:
+        """Something has to be able to begin a pause."""
+        if all(raw.get(key) is None for key in ("file", "statements", "lag")):
+            yield (), "needs `file`, `statements` or `lag`"
+
+
 class SweepConfig(Section):
     """How the two sides are compared."""
 
@@ -262,6 +283,9 @@ class SweepConfig(Section):
     max_duty: Annotated[Share, AfterValidator(_more_than_no_share)] = Field(
         Decimal(1),
         description="Share of the time that the first look may read the source; below 100% it reads and rests.",
+    )
+    pause: PauseConfig | None = Field(
+        None, description="Read in parts, and rest while a file is there or the server is busy with others."
     )
     snapshot: Literal["none", "shared"] = Field(
         "none", description="none | shared (PostgreSQL: all connections of a look see one moment)"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Protocol
 
+from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.values import Moment, PartitionField, SourceTable
 from hudi_reconcile.sql.dialect import Buckets, Dialect, Digests, Ranks
@@ -118,6 +119,10 @@ class Engine(Protocol):
         """The ids of the server's transactions so far, where it keeps such; None on a replica, and where it does not."""
         ...
 
+    def load(self) -> ServerLoad:
+        """How busy the server is with others than this run; one small statement, or two."""
+        ...
+
     def one_snapshot(self) -> AbstractContextManager[str | None]:
         """While open, every statement and every read sees one moment; yields its name, None where this cannot be had."""
         ...
@@ -173,6 +178,10 @@ class Untold:
     def position(self) -> ServerPosition | None:
         """Not told."""
         return None
+
+    def load(self) -> ServerLoad:
+        """Not told."""
+        return ServerLoad(None, None, "nothing is known of the load of such a database")
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,12 +157,23 @@ class ProofRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """When a sweep lets its source alone: as long as `find_reason` says why, which is empty where it may read.
+
+    A pause that takes longer than `limit_seconds` ends the sweep of the table.
+    """
+
+    find_reason: Callable[[], str]
+    limit_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class PartialSweep:
     """Which part of a table a sweep is asked to compare; all of it, without end, where nothing is said.
 
     `partitions` are paths as Hudi stores them. `budget_seconds` is what is left for this table. `earlier` is what past
-    sweeps left to go on from, newest first. `max_duty` is the share of the time that the first look may read. Without `proof`
-    every segment is compared, and none is proven for later sweeps.
+    sweeps left to go on from, newest first. `max_duty` is the share of the time that the first look may read, and `pause` says
+    when it may not. Without `proof` every segment is compared, and none is proven for later sweeps.
     """
 
     partitions: tuple[str, ...] = ()
@@ -171,3 +182,9 @@ class PartialSweep:
     earlier: tuple[Coverage, ...] = ()
     max_duty: float = 1.0
     proof: ProofRequest | None = None
+    pause: Pause | None = None
+
+    @property
+    def is_sparing(self) -> bool:
+        """Whether the source is read in parts, so that it can be left alone between them."""
+        return self.max_duty < 1 or self.pause is not None

@@ -164,3 +164,22 @@ def test_full_sweep_with_a_duty_finds_what_drifted_and_a_part_beside_it_is_refus
     assert "sweep.max_duty" in sweep.table["provenance"]["digests"]
     assert sweep.document["provenance"]["options"] == ["--full"], "as the same command is printed to run it again"
     assert both.code == 2
+
+
+def test_sweep_waits_while_the_pause_file_is_there_and_a_pause_beyond_its_limit_compares_nothing(
+    project: Project,
+) -> None:
+    project.database.execute("delete from orders where order_id = 6")
+    project.settings["sweep"] = {"pause": {"file": "pause", "statements": 1000, "limit": "1s"}, "segments": 8}
+    project.write_config()
+    (project.folder / "pause").touch()
+
+    held = project.json("sweep")
+    (project.folder / "pause").unlink()
+    free = project.json("sweep")
+
+    assert (held.code, held.document["outcome"], held.table["source"]) == (3, "unverified", None)
+    assert "the sweep let the source alone for 1 s and ended" in held.table["error"]["message"]
+    assert "pause is there" in held.table["error"]["message"]
+    assert (free.code, free.drift, free.table["whole"]) == (1, {"deleted": 1}, True)
+    assert "sweep.pause" in free.table["provenance"]["digests"]

@@ -38,7 +38,8 @@ tables:
     pull: {strategy: timestamp, watermark: [updated_at], overlap: 90s, limit: 1000, on_error: full, watermark_text: false}
     lake: {path: lake/orders, type: merge_on_read, partition_by: ["day(day)"], options: {hoodie.parquet.max.file.size: 1000}}
     compare: {exclude: [note], rename: {note: remark}, tolerance: {amount: 0.01}}
-    sweep: {mode: stream, segments: 16, settle: 500ms, settle_limit: 5s, rotation: 3, max_duty: 50%, snapshot: none}
+    sweep: {mode: stream, segments: 16, settle: 500ms, settle_limit: 5s, rotation: 3, max_duty: 50%, snapshot: none,
+            pause: {file: stop, statements: 5, lag: 30s, limit: 10m}}
     policy: {max_deletes: 10, max_delete_share: 0.1%, max_upsert_share: 0.25, max_plan_age: 2h, savepoint: always}
     mask: {note: redact}
     personal: hmac

@@ -288,6 +288,8 @@ select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica,
                   from information_schema.innodb_trx where trx_mysql_thread_id <> connection_id()) hr_t) as oldest_micros
 """
 
+LOAD_QUERY = "show global status like 'Threads_running'"
+
 
 def bound(
     clock: int, oldest: int | None, running_seconds: int | None, *, sees_all: bool, is_replica: bool = False

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, choose_replica_bound
@@ -139,6 +140,20 @@ class MysqlEngine(ServerEngine):
             return None
         up = next((int(row["Value"]) for row in self._plane.rows("show global status like 'Uptime'")), None)
         return ServerPosition(ids, None if up is None else int(now["clock_micros"]) - up * 1_000_000)
+
+    def load(self) -> ServerLoad:
+        """Threads that run, this run's other ones among them, and how far this replica is behind."""
+        now, threads = self._plane.one(dialect.CLOCK_QUERY), self._plane.one(dialect.LOAD_QUERY)
+        statements = max(0, int(threads["Value"]) - 1)
+        if not now["is_replica"]:
+            return ServerLoad(
+                statements, None, "this server is no replica, and does not know how far its replicas are behind"
+            )
+        clock = int(now["clock_micros"])
+        state = replication(clock, self._channels())
+        if why := state.stopped or state.untold:
+            return ServerLoad(statements, None, why)
+        return ServerLoad(statements, (clock - (state.replayed_micros or clock)) / 1_000_000)
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones cannot undo ours."""

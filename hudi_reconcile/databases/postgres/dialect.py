@@ -251,6 +251,20 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
        end as replayed_micros
 """
 
+# Without that right a session's state is NULL, and a number of those that are seen would be too small. A replica that has
+# replayed all that it received is not behind, however old the last transaction is.
+LOAD_QUERY = """
+select pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all,
+       (select count(*) from pg_stat_activity
+         where state = 'active' and backend_type = 'client backend'
+           and application_name not like 'hudi-reconcile %') as statements,
+       case when not pg_is_in_recovery()
+              then (select coalesce(extract(epoch from max(replay_lag)), 0) from pg_stat_replication)
+            when pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() then 0
+            else extract(epoch from clock_timestamp() - coalesce(pg_last_xact_replay_timestamp(), pg_postmaster_start_time()))
+       end::float8 as lag_seconds
+"""
+
 
 def bound(
     clock: int, oldest: int | None, prepared: int | None, *, sees_all: bool, silent_sessions: int = 0

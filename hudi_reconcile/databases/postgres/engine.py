@@ -13,6 +13,7 @@ import psycopg
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control as plane
@@ -173,6 +174,13 @@ class PostgresEngine(ServerEngine):
         except SourceError:
             return None
         return None if timeline is None else str(int(timeline, 16))
+
+    def load(self) -> ServerLoad:
+        """Other sessions' statements, of whichever database, and the slowest replica, or this one where it is one."""
+        row = self._plane.one(dialect.LOAD_QUERY)
+        if not row["sees_all"]:
+            return ServerLoad(None, None, "GRANT pg_read_all_stats to this role")
+        return ServerLoad(int(row["statements"]), float(row["lag_seconds"]))
 
     def jdbc(self) -> JdbcTarget:
         """Driver and reader properties; the user's extra ones, in whatever spelling, cannot undo ours.

@@ -191,7 +191,7 @@ def keep_proof(job: TableJob, pair: TablePair, part: PartialSweep, edges: Edges,
 
 def _hindrance(job: TableJob, pair: TablePair, part: PartialSweep) -> str:
     asked = part.proof
-    if asked is None or part.partitions or part.budget_seconds is not None or part.max_duty < 1:
+    if asked is None or part.partitions or part.budget_seconds is not None or part.is_sparing:
         return "only for sweeps of a whole table at once"
     if asked.rotation == 1:
         return "sweep.rotation: 1"

@@ -45,7 +45,9 @@ def _explain_spark(part: PartialSweep) -> str:
         return "partitions are told apart in Spark"
     if part.budget_seconds is not None:
         return "a budget is spent in batches, by Spark"
-    return "sweep.max_duty is kept in batches, by Spark" if part.max_duty < 1 else ""
+    if part.pause is not None:
+        return "sweep.pause needs batches, by Spark"
+    return "sweep.max_duty is kept in batches, by Spark" if part.is_sparing else ""
 
 
 def _hindrance(agreement: Agreement) -> str:

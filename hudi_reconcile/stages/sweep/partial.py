@@ -63,7 +63,7 @@ def cut_portion(
     begun = clock.monotonic_seconds()
     partitions, listed = _partitions(job, part, pair, lake)
     subject = digest_subject(job, part, pair)
-    if part.budget_seconds is None and part.max_duty >= 1:
+    if part.budget_seconds is None and not part.is_sparing:
         cut = cut_keys(job.sweep, pair.table, source, md5=pushdown)
         return Portion(part, cut, Coverage(subject, cut, job.sweep.segments), partitions, listed)
     in_parts = source.tells_buckets(pair.table, pair.agreement)
@@ -72,7 +72,7 @@ def cut_portion(
     at_once = isinstance(cut, HashSegments) and cut.by == "xxhash64"
     order = order_by_age(earlier, count_all_segments(cut))
     until = math.inf if part.budget_seconds is None else begun + part.budget_seconds
-    walk = Scan(clock, order, until, at_once, part.max_duty)
+    walk = Scan(clock, order, until, at_once, part.max_duty, part.pause)
     coverage = Coverage(subject, cut, job.sweep.segments) if earlier is None else earlier
     return Portion(part, cut, coverage, partitions, listed, walk)
 

@@ -162,6 +162,7 @@ def _choose_timing(job: TableJob, context: SweepContext, edges: Edges) -> LookTi
         context.watermark,
         foreign=not context.pair.lake_table.owned,
         limit_seconds=job.sweep.settle_limit_seconds,
+        pause=context.portion.part.pause,
     )
 
 

@@ -27,8 +27,9 @@ from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest, Survey
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
+from hudi_reconcile.stages.job import Pause
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
-from hudi_reconcile.stages.sweep.scan import Scan, scan_segments
+from hudi_reconcile.stages.sweep.scan import Scan, scan_segments, wait_for_source
 from hudi_reconcile.stages.sweep.second_look import can_narrow, choose_second_look
 from hudi_reconcile.stages.sweep.short_reads import (
     Loss,
@@ -100,7 +101,7 @@ def select_unequal(digests: tuple[SegmentDigest, ...]) -> SegmentSet:
 class LookTiming:
     """When a difference is pending, and how long to wait between the looks. `foreign`: another tool may pull too.
 
-    `limit_seconds` may be spent on looking again at rows that moved between the looks.
+    `limit_seconds` may be spent on looking again at rows that moved between the looks. No look begins in a `pause`.
     """
 
     clock: Clock
@@ -109,6 +110,7 @@ class LookTiming:
     watermark: Watermark
     foreign: bool = False
     limit_seconds: float = 0.0
+    pause: Pause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,13 @@ def look_twice(sides: Sides, timing: LookTiming, segments: SegmentSet | None, wa
 
     Raises LakeError where the table has no completed commit.
     """
+    wait_for_source(timing.pause, timing.clock)
     pin, checkpoint, moment, first = _look_until_whole(sides, segments, walk)
     if first.candidates is None:
         return Confirmed(first.look, None, {}, pin, moment, checkpoint, sides.lake.is_intact(pin), first.missed)
     begun = moment
     timing.clock.sleep(timing.settle_seconds)
+    wait_for_source(timing.pause, timing.clock)
     later, checkpoint = pin_lake(sides.lake)
     moment = sides.source.read_moment()
     # An instant shows one state, so the rows that were kept are those of now.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 from psycopg import sql
 
@@ -15,6 +18,8 @@ from tests.integration.source.support import engine, source
 from tests.support.postgres import Database
 
 PASSWORD = "wrong secret"
+SLEEP = "select 1 from pg_sleep(60)"
+SLEEPERS = f"select pid from pg_stat_activity where query = '{SLEEP}'"
 
 
 def fails(on: Database, statement: str = "select 1", **changes: Any) -> SourceError:
@@ -141,3 +146,34 @@ def test_url_that_is_not_read_is_refused_without_repeating_it(url: str, message:
     with pytest.raises(UsageError, match=message) as caught:
         build_connection(url, "")
     assert url not in caught.value.message
+
+
+def test_load_counts_statements_of_others_that_run_and_none_that_wait_or_are_ours(pg: Database) -> None:
+    with engine(pg) as ours, engine(pg) as ours_too, pg.connect() as idle, pg.connect(autocommit=True) as busy:
+        idle.execute("select 1")
+        with ThreadPoolExecutor(2) as threads:
+            held = [threads.submit(run) for run in (lambda: busy.execute(SLEEP), lambda: ours_too.rows(SLEEP))]
+            until = time.monotonic() + 30
+            while len(ours.rows(SLEEPERS)) < len(held):
+                assert time.monotonic() < until
+            during = ours.load()
+            pg.execute(f"select pg_cancel_backend(pid) from ({SLEEPERS}) s")
+            for statement in held:
+                with pytest.raises((SourceError, psycopg.OperationalError)):
+                    statement.result()
+        after = ours.load()
+
+    assert (during.statements, after.statements) == (1, 0)
+    assert (during.lag_seconds, after.lag_seconds) == (0.0, 0.0)
+
+
+def test_load_is_not_told_to_a_role_that_sees_its_own_sessions_alone(pg: Database) -> None:
+    login = role(pg, "blind")
+    try:
+        with engine(pg, **login) as found:
+            load = found.load()
+    finally:
+        drop_role(pg, login)
+
+    assert (load.statements, load.lag_seconds) == (None, None)
+    assert load.untold == "GRANT pg_read_all_stats to this role"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
+import pymysql
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -444,3 +447,21 @@ def test_rows_of_each_segment_are_counted_by_the_server_as_they_are_read(
             read = {one: frame(found.read_rows(table, cut, SegmentSet.of([one]))).count() for one in range(cut.count)}
             assert found.count_segments(table, cut) == {one: held for one, held in read.items() if held}, cut
         assert found.count_segments(table, HashSegments(("k",), 4)) is None
+
+
+def test_load_counts_threads_that_run_and_a_primary_does_not_tell_of_its_replicas(maria: MariaDatabase) -> None:
+    with engine(maria) as ours, maria.connect() as busy, ThreadPoolExecutor(1) as threads:
+        before = ours.load()
+        held = threads.submit(busy.cursor().execute, "select sleep(30)")
+        until = time.monotonic() + 20
+        while (during := ours.load()).statements == before.statements:
+            assert time.monotonic() < until
+        maria.execute(f"kill query {busy.thread_id()}")
+        with pytest.raises(pymysql.OperationalError, match="interrupted"):
+            held.result()
+
+    assert (before.statements, during.statements) == (0, 1)
+    assert (during.lag_seconds, during.untold) == (
+        None,
+        "this server is no replica, and does not know how far its replicas are behind",
+    )

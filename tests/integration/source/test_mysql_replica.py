@@ -67,6 +67,8 @@ def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_do
             assert time.monotonic() < deadline
             time.sleep(0.2)
         facts = asked(replica)[1]
+        with engine(replica) as found:
+            lag_seconds = found.load().lag_seconds
         run(replica, "stop slave sql_thread")
         stopped, _ = asked(replica)
         later = position(primary)
@@ -76,6 +78,8 @@ def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_do
         with engine(primary) as found:
             last, clock = found.position(), found.moment().clock_micros
 
+    assert lag_seconds is not None
+    assert 1 <= lag_seconds < 60
     assert last is not None
     assert last.started_micros is not None
     assert clock - 300 * SECOND < last.started_micros < clock

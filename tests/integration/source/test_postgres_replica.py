@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 
 from hudi_reconcile.core.source.connection import Connection
+from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.tables.values import Moment
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
 from hudi_reconcile.demo.postgres import PostgresServer
@@ -29,6 +30,12 @@ def asked(server: PostgresServer) -> Moment:
     where: dict[str, Any] = {"host": server.host, "port": server.port, "user": server.user, "password": server.password}
     with closing(PostgresEngine(Connection(dialect="postgresql", database="postgres", **where))) as engine:
         return engine.moment()
+
+
+def load(server: PostgresServer) -> ServerLoad:
+    where: dict[str, Any] = {"host": server.host, "port": server.port, "user": server.user, "password": server.password}
+    with closing(PostgresEngine(Connection(dialect="postgresql", database="postgres", **where))) as engine:
+        return engine.load()
 
 
 def clock(server: PostgresServer) -> int:
@@ -69,3 +76,22 @@ def test_replica_of_a_primary_at_rest_is_believed_up_to_its_last_word() -> None:
         while (seen := asked(replica).replayed_micros or 0) < begun + 2 * SECOND:
             assert time.monotonic() < deadline, seen - begun
             time.sleep(0.3)
+
+
+def test_lag_is_told_by_the_replica_that_replays_late_and_by_its_primary() -> None:
+    with replicated_postgres() as (primary, replica, _):
+        run(primary, "create table t (id int)")
+        at_rest = load(replica).lag_seconds
+        run(replica, "select pg_wal_replay_pause()")
+        run(primary, "insert into t values (1)")
+        until = time.monotonic() + 60
+        while not ((behind := load(replica).lag_seconds or 0) and (load(primary).lag_seconds or 0) > 1):
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        run(replica, "select pg_wal_replay_resume()")
+        while load(replica).lag_seconds:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+
+    assert at_rest == 0
+    assert behind < 60

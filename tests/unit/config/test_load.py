@@ -88,6 +88,7 @@ def test_config_with_the_least_keys_has_the_defaults_of_the_contract() -> None:
         "rotation": 7,
         "proof": "auto",
         "max_duty": "100%",
+        "pause": None,
         "snapshot": "none",
     }
     assert dump["tables"][0]["compare"] == {"exclude": [], "rename": {}, "tolerance": {}}

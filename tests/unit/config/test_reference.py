@@ -17,6 +17,7 @@ BEHIND = {
     "tables[].source.query": "      table: public.orders ",
     "outputs.openlineage.": "#   openlineage: null ",
     "outputs.webhook.": "#   webhook: null ",
+    "tables[].sweep.pause.": "    #         pause: null}",
 }
 
 

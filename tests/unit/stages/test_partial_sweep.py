@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.core.errors import UsageError
+from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import PART
 from hudi_reconcile.core.result import TableResult
@@ -19,7 +19,7 @@ from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.partitions import Near
 from hudi_reconcile.core.tables.values import PartitionField, SourceTable
 from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.job import PartialSweep
+from hudi_reconcile.stages.job import PartialSweep, Pause
 from tests.fakes.rows import SEQNO, rows_of
 from tests.fakes.source import FakeSource
 from tests.fakes.world import World, applied, pulled, swept_part
@@ -405,3 +405,54 @@ def test_full_duty_never_rests() -> None:
     swept_part(world, PartialSweep(max_duty=1.0), segments=4)
 
     assert world.clock.slept_seconds == 0
+
+
+# --- pause: while others need the source, no batch and no look begins
+
+
+def pausing(*reasons: str, limit_seconds: float = 60.0) -> PartialSweep:
+    """A sweep whose source is busy for these reasons, one a question, and free from then on."""
+    left = list(reasons)
+    return PartialSweep(pause=Pause(lambda: left.pop(0) if left else "", limit_seconds))
+
+
+def test_source_that_others_need_is_read_later_and_the_verdict_is_whole() -> None:
+    world = pulled(*((key, 1, key) for key in range(1, 400)))
+    world.source.put(8, 2, 50)
+
+    done = swept_part(world, pausing("", "busy", "busy"), segments=100)
+
+    first_looks = [segments for segments, _ in world.source.reads if segments is not None][:-2]
+    assert (done.result.outcome, done.result.whole, kinds(done.result)) == (Outcome.DRIFT, True, {"late_arriving": 1})
+    assert max(len(segments) for segments in first_looks) <= 4, "in parts, between which the source can be let alone"
+    assert world.clock.slept_seconds == 10
+
+
+def test_source_that_stays_busy_is_not_read_and_ends_the_sweep_with_the_reason() -> None:
+    world = pulled(*ROWS)
+    read = len(world.source.reads)
+
+    with pytest.raises(SourceError, match=r"for 60 s and ended: the file is there") as caught:
+        swept_part(world, pausing(*["the file is there"] * 100), segments=4)
+
+    assert "sweep.pause.limit" in caught.value.fix
+    assert len(world.source.reads) == read
+
+
+def test_pause_begins_between_two_batches_and_before_the_second_look() -> None:
+    world = pulled(*((key, 1, key) for key in range(1, 400)))
+    world.source.put(8, 2, 50)
+    quiet = swept_part(world, pausing(), segments=100)
+    reads_of_a_sweep = len(world.source.reads)
+    asked = 0
+
+    def count() -> str:
+        nonlocal asked
+        asked += 1
+        return ""
+
+    swept_part(world, PartialSweep(pause=Pause(count, 60.0)), segments=100)
+
+    batches = reads_of_a_sweep - 2
+    assert quiet.result.outcome is Outcome.DRIFT
+    assert asked == 1 + batches + 1, "before the first look, each of its batches, and the second look"
