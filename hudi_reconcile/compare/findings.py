@@ -246,6 +246,8 @@ def _is_in_next_window(pending: PendingRange) -> str:
     if pending.after is not None:
         after, after_id = _literal(pending.after.value), pending.after.id
         later_id = "source_id is not null" if after_id is None else f"source_id > {_literal(after_id)}"
+        if pending.with_ties:
+            later_id = "true" if after_id is None else f"source_id >= {_literal(after_id)}"
         tied = "false" if pending.by_id else f"{value} = {after} and {later_id}"
         limits.append(f"({value} > {after} or ({tied}))")
     if pending.until_micros is not None:

@@ -243,8 +243,8 @@ class TableFacts:
 class Catalogued:
     """The catalog's word on a key column, as text. `rows_known` are the rows that these statistics saw.
 
-    `is_bytewise`: text of this column is sorted by its bytes. `sampling` is the table's own sampling clause for a share in
-    percent, with `{percent}` in it; empty where it has none. `why` names the statistics or says why there are none.
+    `is_bytewise`: texts or uuids of this column are sorted by their bytes. `sampling` is the table's own sampling clause for a
+    share in percent, with `{percent}` in it; empty where it has none. `why` names the statistics or says why there are none.
     `ranks`: there are none, and keys are cut by their rank in the database's own order.
     """
 

@@ -406,7 +406,7 @@ def list_partitions(lake: DataFrame, rule: PathRule) -> tuple[PartitionRows, ...
 def _astray(rule: PathRule) -> str:
     tests = [
         f"not (cast({quote_name(field.lake_name)} as string)"
-        f" <=> {derive_value(field.transform, quote_name(field.column.lake_name))})"
+        f" <=> {derive_value(field.transform, quote_name(field.column.lake_name), cast='try_cast')})"
         for field in rule.fields
         if field.transform != "identity"
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -172,6 +173,6 @@ def build_lake_rows(
     return rows.selectExpr(*stored, *derived, f"cast({read_seq} as bigint) as {READ_SEQ}")
 
 
-def derive_value(transform: str, value: str) -> str:
+def derive_value(transform: str, value: str, *, cast: Literal["cast", "try_cast"] = "cast") -> str:
     """What a derived partition column holds for a value of its source column, as SQL of that."""
-    return f"date_format(cast({value} as timestamp), '{_PATTERNS[transform]}')"
+    return f"date_format({cast}({value} as timestamp), '{_PATTERNS[transform]}')"

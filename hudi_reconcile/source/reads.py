@@ -297,8 +297,11 @@ def gather_statistics(engine: Engine, asked: StatisticsRequest, catalog: Catalog
 
 
 def can_range(key: Column, catalog: Catalogued) -> bool:
-    """Whether Python and the database agree on the order of these keys."""
-    return key.kind in ORDERED_KINDS and (key.kind is not Kind.TEXT or catalog.is_bytewise)
+    """Whether Python and the database agree on the order of these keys.
+
+    MariaDB sorts uuids by their last group first, and takes some that it would not make for no uuids at all (MDEV-26664).
+    """
+    return key.kind in ORDERED_KINDS and (key.kind not in (Kind.TEXT, Kind.UUID) or catalog.is_bytewise)
 
 
 # --- helpers ---

@@ -124,12 +124,13 @@ class PendingRange:
 
     None: nothing was pulled by its watermark so far, and all that have one will be. A row dated 2099 is in no window before
     2099: to wait for it would be to call it clean for decades. `by_id`: the order is the id alone, which tells of
-    rows that the lake lacks, and nothing of those that it has.
+    rows that the lake lacks, and nothing of those that it has. `with_ties`: rows at the mark itself are read again.
     """
 
     after: Mark | None
     until_micros: int | None = None
     by_id: bool = False
+    with_ties: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ def _is_in_next_window(facts: Facts) -> bool:
     if pending.until_micros is not None and _is_less(pending.until_micros, value):
         return False
     here = Mark(value, None if pending.by_id else facts.source_id)
-    return pending.after is None or is_after(Edge(pending.after), here)
+    return pending.after is None or is_after(Edge(pending.after, inclusive=pending.with_ties), here)
 
 
 def _is_less(value: Value, other: Value) -> bool:

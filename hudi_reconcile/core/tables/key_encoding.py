@@ -1,7 +1,7 @@
 """Key values as numbers or bytes in the database's own order, and keys that leave Spark, as canonical texts. Pure.
 
-Only kinds whose order is the same everywhere are known: integers, decimals, dates, timestamps without zone, uuids, and text
-that the database sorts by its bytes.
+Only kinds whose order is the same everywhere are known: integers, decimals, dates, timestamps without zone, and uuids and text
+where the database sorts them by their bytes.
 """
 
 from __future__ import annotations

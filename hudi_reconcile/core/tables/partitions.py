@@ -86,6 +86,7 @@ class CalendarRange:
 
 
 _IN_FULL = ("identity", "day")
+_CALENDAR_TYPES = frozenset({"date", "timestamp", "timestamp_ntz", "string"})
 
 Condition = IsEmpty | Equals | CalendarRange
 Near = tuple[tuple[Condition, ...], ...]
@@ -139,11 +140,11 @@ def derive_path_rule(
 def select_derived(
     source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField], exclude: Collection[str]
 ) -> PathRule | None:
-    """The derived partition columns of the lake that it also holds the origin of; None where there is none."""
-    there = {column.name for column in lake.columns} - set(exclude)
+    """The derived partition columns of the lake that it also holds the origin of, if as text; None where there is none."""
+    origins = {column.name for column in lake.columns if column.type in _CALENDAR_TYPES}
     derived = (field.lake_name for field in partition_by if field.transform != "identity")
-    fields = tuple(_field(name, source, lake, partition_by) for name in derived if name in there)
-    known = tuple(field for field in fields if field is not None and field.column.lake_name in there)
+    fields = tuple(_find_field(name, source, lake, partition_by) for name in derived if name not in exclude)
+    known = tuple(field for field in fields if field is not None and field.column.lake_name in origins)
     return PathRule(known, lake.path_form.hive_style, lake.path_form.encoded) if known else None
 
 
@@ -187,13 +188,21 @@ def build_near(rule: PathRule, paths: Sequence[str]) -> Near | None:
 def _field(
     lake_name: str, source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField]
 ) -> PathField | None:
+    """The part of a path as a source row tells it."""
+    field = _find_field(lake_name, source, lake, partition_by)
+    return field if field is not None and field.column.kind in PARTITION_KINDS else None
+
+
+def _find_field(
+    lake_name: str, source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField]
+) -> PathField | None:
     types = {column.name: column.type for column in lake.columns if column.stored is None}
     derived = next(
         (field for field in partition_by if field.transform != "identity" and field.lake_name == lake_name), None
     )
     for index, column in enumerate(source.columns):
         is_match = column.lake_name == lake_name if derived is None else column.name == derived.column
-        if is_match and column.kind in PARTITION_KINDS and lake_name in types:
+        if is_match and lake_name in types:
             return PathField(lake_name, types[lake_name], column, index, derived.transform if derived else "identity")
     return None
 

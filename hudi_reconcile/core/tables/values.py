@@ -263,6 +263,17 @@ REPLICA = Note(
     "read from the primary, or set pull.overlap above the longest transaction",
 )
 
+PEERS = Note(
+    Stake.PROOF,
+    "other servers commit rows here too (Galera, a group with several primaries): their open transactions cannot be seen here; "
+    "set pull.overlap above the longest transaction",
+)
+SUBSCRIBER = Note(
+    Stake.PROOF,
+    "a subscription writes into this database, with times of its publisher, whose open transactions cannot be seen here; set "
+    "pull.overlap above the longest of them and the subscription's lag",
+)
+
 
 def choose_replica_bound(clock_micros: int, replayed_micros: int | None) -> tuple[int, str]:
     """The bound in UTC microseconds on a replica, and in words how it was found.

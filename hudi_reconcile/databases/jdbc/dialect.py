@@ -138,7 +138,8 @@ class GenericDialect:
 
     def says(self, column: Column, quoted: str) -> str:
         """By the column itself, or by the text that it is read as."""
-        return f"{self.read(column) if column.kind is Kind.OWN_TEXT else self.quote(column.name)} = {quoted}"
+        name = self.read(column) if column.kind is Kind.OWN_TEXT else self.quote(column.name)
+        return f"{name} = {self.product.literals.mark_text(quoted)}"
 
     def text(self, expression: str) -> str:
         """As it is: the driver hands out any value as text, and not every product casts any type."""

@@ -264,7 +264,12 @@ class JdbcEngine(Untold):
         description = describe_table(
             request,
             columns,
-            unique_keys(database.primary_key(table), indexes, {c.name for c in columns if c.nullable}),
+            unique_keys(
+                database.primary_key(table),
+                indexes,
+                {c.name for c in columns if c.nullable},
+                is_kept=self._product.proven,
+            ),
             name=name,
             identity=f"{self.place}/{name}",
             rows_estimate=int(count),
@@ -366,11 +371,16 @@ def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> 
     )
 
 
-def unique_keys(primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str]) -> list[UniqueKey]:
-    """The primary key, and the whole unique indexes."""
-    keys = [UniqueKey(primary, is_primary=True, is_proof=True)] if primary else []
+def unique_keys(
+    primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str], *, is_kept: bool
+) -> list[UniqueKey]:
+    """The primary key, and the whole unique indexes; proof of anything only where the product is known to keep them.
+
+    Db2, Snowflake, Redshift and Vertica have keys that nobody enforces, Oracle ones that are disabled.
+    """
+    keys = [UniqueKey(primary, is_primary=True, is_proof=is_kept)] if primary else []
     keys += [
-        UniqueKey(index.columns, is_primary=False, is_proof=not nullable & set(index.columns))
+        UniqueKey(index.columns, is_primary=False, is_proof=is_kept and not nullable & set(index.columns))
         for index in indexes
         if index.is_unique and not index.is_partial
     ]

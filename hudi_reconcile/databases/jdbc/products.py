@@ -38,12 +38,20 @@ _DUCKDB_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literals:
-    """How values are written; `{v}` is one. `own` are by type name, where a type takes another form than its kind does."""
+    """How values are written; `{v}` is one. `own` are by type name, where a type takes another form than its kind does.
+
+    `unicode` stands before a text beyond ASCII, where one without it would be cut down to the database's own character set.
+    """
 
     date: str = "date '{v}'"
     timestamp: str = "timestamp '{v}'"
     zoned: str = "timestamp '{v}+00:00'"
+    unicode: str = ""
     own: Mapping[str, str] = field(default_factory=dict)
+
+    def mark_text(self, quoted: str) -> str:
+        """A text in quotes so that this product takes all of its characters."""
+        return quoted if quoted.isascii() else f"{self.unicode}{quoted}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,6 +330,7 @@ _SQLSERVER = Product(
         date="cast('{v}' as date)",
         timestamp="cast('{v}' as datetime2)",
         zoned="cast('{v}+00:00' as datetimeoffset)",
+        unicode="N",
         own={"DATETIME": "convert(datetime, '{v:.23}', 121)", "SMALLDATETIME": "convert(datetime, '{v:.23}', 121)"},
     ),
     texts=Texts(

@@ -94,9 +94,8 @@ class KeyRanks:
                 if isinstance(key_value, int)
                 else None
             )
-        # Backslashes and control characters mean something to some literals, and '' is NULL to Oracle.
-        is_plain = bool(text) and "\\" not in text and text.isprintable()
-        return "'" + text[:_TEXT_CHARS].replace("'", "''") + "'" if is_plain else None
+        quoted = "'" + text[:_TEXT_CHARS].replace("'", "''") + "'"
+        return self._product.literals.mark_text(quoted) if reads.is_plain(text) else None
 
 
 def _digits(text: str) -> str | None:

@@ -22,6 +22,7 @@ MODULO: str | None = "mod({a}, {b})"
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 # What a role without PROCESS gets: other sessions' transactions are not shown to it.
 BLIND_DELAY_MICROS = 5_000_000
+PREPARED_AGE_MICROS = 15 * 60 * 1_000_000
 SLACK_MICROS = 2_000_000
 _UNSIGNED_DIGITS = 20
 _BIGINT_LOW, _BIGINT_HIGH = -(2**63), 2**63 - 1
@@ -276,19 +277,31 @@ _CLOCK = "timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))"
 IS_REPLICA = "(cast(@@global.read_only as char) not in ('0', 'OFF') or @@global.innodb_read_only)"
 CLOCK_QUERY = f"select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica"
 # With PROCESS only. `trx_started` is in the server machine's zone and in whole seconds; in the hour that a zone has twice,
-# the earlier reading is taken. A statement that still waits for a lock has read its clock and has no transaction yet; those
-# are asked for first, so that none can go from the second list to the first unseen.
+# the earlier reading is taken. A prepared XA transaction that outlived a restart belongs to no session and is dated by the
+# restart. A statement that still waits for a lock has read its clock and has no transaction yet; those are asked for first, so
+# that none can go from the second list to the first unseen.
 MOMENT_QUERY = f"""
 select {_CLOCK} as clock_micros, {IS_REPLICA} as is_replica,
        (select max(time) from information_schema.processlist
          where id <> connection_id() and command in ('Query', 'Execute', 'Bulk_execute', 'Long Data')) as running_seconds,
        (select min(timestampdiff(microsecond, '1970-01-01', if(convert_tz(u - interval 1 hour, '+00:00', 'SYSTEM') = x,
-                                                              u - interval 1 hour, u)))
-          from (select trx_started as x, convert_tz(trx_started, 'SYSTEM', '+00:00') as u
+                                                              u - interval 1 hour, u)) - if(is_left, {PREPARED_AGE_MICROS}, 0))
+          from (select trx_started as x, convert_tz(trx_started, 'SYSTEM', '+00:00') as u, trx_mysql_thread_id = 0 as is_left
                   from information_schema.innodb_trx where trx_mysql_thread_id <> connection_id()) hr_t) as oldest_micros
 """
 
+# Of a server whose rows other servers commit too, beside it: nodes of Galera, and primaries of a group that has several.
+PEERS_QUERY = "show global variables where variable_name in ('wsrep_on', 'group_replication_single_primary_mode')"
 LOAD_QUERY = "show global status like 'Threads_running'"
+
+
+def has_peers(variables: Mapping[str, str]) -> bool:
+    """Whether other servers commit rows of their own here, by `PEERS_QUERY`.
+
+    >>> has_peers({"wsrep_on": "ON"}), has_peers({"group_replication_single_primary_mode": "ON", "wsrep_on": "OFF"})
+    (True, False)
+    """
+    return variables.get("wsrep_on") == "ON" or variables.get("group_replication_single_primary_mode") == "OFF"
 
 
 def bound(
@@ -322,7 +335,7 @@ def estimate_query(table: str, predicates: tuple[str, ...]) -> str:
 
 # The catalog finds names in any case, by its index; two tables that differ by case are told apart by bytes.
 TABLE_QUERY = """
-select table_schema as schema_name, table_name as name, table_type as type
+select table_schema as schema_name, table_name as name, table_type as type, engine as engine
   from information_schema.tables
  where table_schema = coalesce(:schema, database()) and table_name = :name
  order by binary table_name = :name desc

@@ -17,7 +17,7 @@ from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.source.proposal import UniqueKey
 from hudi_reconcile.core.tables.kinds import Kind
-from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, choose_replica_bound
+from hudi_reconcile.core.tables.values import PEERS, REPLICA, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control
 from hudi_reconcile.databases.base import (
     Catalogued,
@@ -96,10 +96,12 @@ class MysqlEngine(ServerEngine):
             for r in self._plane.rows(dialect.COLUMNS_QUERY, here)
         )  # fmt: skip
         name = f"{dialect.quote(here['schema'])}.{dialect.quote(here['name'])}"
+        if request.columns is None:
+            self._refuse_hidden_columns(request, name)
         return describe_table(
             request,
             columns,
-            unique_keys(self._plane.rows(dialect.INDEXES_QUERY, here)),
+            unique_keys(self._plane.rows(dialect.INDEXES_QUERY, here), is_kept=row["engine"] in _KEEPING_ENGINES),
             name=name,
             identity=f"{self._identity()}/{here['schema']}/{here['name']}",
             rows_estimate=self._estimate(name, request.predicates),
@@ -123,7 +125,8 @@ class MysqlEngine(ServerEngine):
         )
         if is_replica:
             bound, why = min((bound, why), choose_replica_bound(clock, state.replayed_micros))
-        notes = tuple(note for note in (REPLICA if is_replica else "", state.untold) if note)
+        peers = PEERS if dialect.has_peers(self._peers()) else ""
+        notes = tuple(note for note in (REPLICA if is_replica else "", state.untold, peers) if note)
         moment = Moment(clock, bound, why, _snapshot(clock), notes=notes, replayed_micros=state.replayed_micros)
         return replace(moment, stopped=state.stopped)
 
@@ -234,6 +237,9 @@ class MysqlEngine(ServerEngine):
                     raise
         return None
 
+    def _peers(self) -> Mapping[str, str]:
+        return {str(row["Variable_name"]).lower(): str(row["Value"]) for row in self._plane.rows(dialect.PEERS_QUERY)}
+
     def _lag_told(self) -> str:
         clock = int(self._plane.one(dialect.CLOCK_QUERY)["clock_micros"])
         state = replication(clock, self._channels())
@@ -252,6 +258,18 @@ class MysqlEngine(ServerEngine):
                 return False
             raise
         return True
+
+    def _refuse_hidden_columns(self, request: TableRequest, name: str) -> None:
+        """The catalog shows columns that this user was granted, and no others: they would seem to be gone."""
+        try:
+            self._plane.rows(f"select * from {name} limit 0")
+        except SourceError as error:
+            if not any(code in error.message for code in ("(error 1142)", "(error 1143)")) or not self._can_read(name):
+                return
+            raise SourceError(
+                f"table {request.name}: this user was granted some columns of {name} only, and the catalog hides the others",
+                fix=f"GRANT SELECT ON {name} to the user, or name the columns to copy: tables[{request.name}].source.columns",
+            ) from error
 
     def _table(self, name: str) -> RowMapping:
         try:
@@ -292,13 +310,17 @@ def _snapshot(clock_micros: int) -> str:
     return f"clock {watermark_text(Kind.TIMESTAMPTZ, clock_micros)}"
 
 
-def unique_keys(rows: Sequence[Mapping[str, Any] | RowMapping]) -> list[UniqueKey]:
-    """The unique indexes among the rows of one table's indexes, ordered by index and place."""
+# MERGE shows the rows of several tables, FEDERATED, CONNECT and SPIDER those of other servers: nothing holds their keys.
+_KEEPING_ENGINES = frozenset({"InnoDB", "MyISAM", "Aria", "ROCKSDB", "MEMORY", "ndbcluster"})
+
+
+def unique_keys(rows: Sequence[Mapping[str, Any] | RowMapping], *, is_kept: bool = True) -> list[UniqueKey]:
+    """The unique indexes among the rows of one table's indexes, ordered by index and place; proof where its engine keeps them."""
     keys = []
     for name, group in groupby(rows, key=lambda row: row["name"]):
         parts = list(group)
         if parts[0]["is_unique"] and all(part["column_name"] for part in parts):
-            is_proof = not any(part["nullable"] for part in parts)
+            is_proof = is_kept and not any(part["nullable"] for part in parts)
             keys.append(UniqueKey(tuple(part["column_name"] for part in parts), name == "PRIMARY", is_proof))
     return keys
 

@@ -149,12 +149,12 @@ select c.relkind::text as relkind,
 """
 
 # One row: the table, its rows as last analysed, the width of the columns that are read, and the key column's own statistics.
-# pg_stats shows only what the role may read. Text is sorted by its bytes under the C locale of libc, in UTF-8.
+# pg_stats shows only what the role may read. Text is sorted by its bytes under the C locale of libc, in UTF-8; uuids always are.
 STATISTICS_QUERY = """
 select c.relkind::text as relkind, c.reltuples::bigint as rows_known, w.row_bytes,
        s.null_frac as null_share, s.histogram_bounds::text::text[] as bounds,
        s.most_common_vals::text::text[] as common, s.most_common_freqs as shares,
-       current_setting('server_encoding') = 'UTF8' and (
+       a.atttypid = 'uuid'::regtype or current_setting('server_encoding') = 'UTF8' and (
          (l.collprovider = 'c' and l.collcollate in ('C', 'POSIX')) or
          (l.collprovider = 'd' and d.datcollate in ('C', 'POSIX')
            and coalesce(to_jsonb(d) ->> 'datlocprovider', 'c') = 'c')) as is_bytewise

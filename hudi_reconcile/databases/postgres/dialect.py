@@ -191,9 +191,12 @@ def ranges_query(select: str, table: str, key: str, ranges: tuple[KeyRange, ...]
 
 
 def hash_predicate(columns: tuple[tuple[str, Column], ...], part: int, parts: int) -> str:
-    """One of `parts` disjoint shares of the rows by a hash of the key; NULL parts hash like the empty text."""
+    """One of `parts` disjoint shares of the rows by a hash of the key; NULL parts hash like the empty text.
+
+    By the bytes: columns of different collations leave their joined text without one, and such a text has no hash.
+    """
     joined = " || chr(31) || ".join(f"coalesce({_plain_text(name, column.native)}, '')" for name, column in columns)
-    return f"(hashtext({joined}) & 2147483647) % {parts} = {part}"
+    return f'(hashtext(({joined}) collate pg_catalog."C") & 2147483647) % {parts} = {part}'
 
 
 def literal(column: Column, micros: int) -> str:
@@ -233,7 +236,7 @@ def find_uncarried(column: Column) -> str | None:
 # https://www.postgresql.org/docs/current/monitoring-stats.html, pg_stat_wal_receiver
 MOMENT_QUERY = """
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros,
-       pg_current_snapshot()::text as snapshot,
+       pg_current_snapshot()::text as snapshot, pg_last_wal_replay_lsn()::text as replayed_lsn,
        pg_has_role(current_user, 'pg_read_all_stats', 'usage') as sees_all,
        (select count(*) from pg_stat_activity
          where state = 'disabled' and pid <> pg_backend_pid() and datname = current_database()) as silent_sessions,
@@ -242,7 +245,7 @@ select (extract(epoch from clock_timestamp()) * 1000000)::bigint as clock_micros
            and backend_type is distinct from 'autovacuum worker') as oldest_micros,
        (select (extract(epoch from min(prepared)) * 1000000)::bigint from pg_prepared_xacts
          where database = current_database()) as prepared_micros,
-       pg_is_in_recovery() as is_replica,
+       pg_is_in_recovery() as is_replica, exists (select 1 from pg_subscription_rel) as is_subscriber,
        case when pg_is_in_recovery() then (extract(epoch from coalesce(
               greatest(pg_last_xact_replay_timestamp(),
                        (select last_msg_send_time from pg_stat_wal_receiver

@@ -15,7 +15,7 @@ from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
 from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.source.proposal import UniqueKey
-from hudi_reconcile.core.tables.values import REPLICA, Moment, SourceTable, choose_replica_bound
+from hudi_reconcile.core.tables.values import REPLICA, SUBSCRIBER, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control as plane
 from hudi_reconcile.databases.base import (
     Catalogued,
@@ -157,7 +157,9 @@ class PostgresEngine(ServerEngine):
         clock, version_bound = row["clock_micros"], dialect.version_bound(row["snapshot"])
         if row["is_replica"]:
             bound, why = choose_replica_bound(clock, row["replayed_micros"])
-            return Moment(clock, bound, why, row["snapshot"], version_bound, (REPLICA,), row["replayed_micros"])
+            # A replica's snapshot names no running transactions: commits in another order than they began leave it as it was.
+            seen = f"{row['snapshot']} {row['replayed_lsn']}"
+            return Moment(clock, bound, why, seen, version_bound, (REPLICA,), row["replayed_micros"])
         bound, why = dialect.bound(
             clock,
             row["oldest_micros"],
@@ -165,7 +167,7 @@ class PostgresEngine(ServerEngine):
             sees_all=row["sees_all"],
             silent_sessions=row["silent_sessions"],
         )
-        return Moment(clock, bound, why, row["snapshot"], version_bound)
+        return Moment(clock, bound, why, row["snapshot"], version_bound, (SUBSCRIBER,) if row["is_subscriber"] else ())
 
     def timeline(self) -> str | None:
         """The timeline of the write-ahead log; None on a replica, and on a server that only speaks like PostgreSQL."""

@@ -349,6 +349,7 @@ def find_pending_range(
         return None
     if ours is not None and ours.source_identity != sides.table.identity:
         ours = None
+    with_ties = False
     if timing.foreign:
         after = find_furthest_mark(
             mark, ours, sides.lake.read_origin(pin.instant), overlap_micros=timing.overlap_micros
@@ -357,11 +358,12 @@ def find_pending_range(
     else:
         reached = mark.find_reached_mark(ours)
         window = build_next_window(mark.order, reached, None, overlap_micros=timing.overlap_micros)
-        after = None if window.lower is None else window.lower.mark
+        after, with_ties = (None, False) if window.lower is None else (window.lower.mark, window.lower.inclusive)
         known = ours is not None and mark.continues(ours)
     if not known:
         return None
-    return PendingRange(after, mark.horizon(moment, sides.source.zone_offset_micros), by_id=not mark.columns)
+    until = mark.horizon(moment, sides.source.zone_offset_micros)
+    return PendingRange(after, until, by_id=not mark.columns, with_ties=with_ties)
 
 
 Walk = Scan | ProofKeeper

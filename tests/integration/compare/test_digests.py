@@ -253,7 +253,7 @@ def test_rows_of_some_segments_are_those_rows_and_no_others(spark: SparkSession,
 ENDS = (
     None, PendingRange(None), PendingRange(Mark(10)), PendingRange(Mark(10), 12), PendingRange(Mark(4), 10),
     PendingRange(Mark(10, 5)), PendingRange(Mark(10, 5), 12), PendingRange(Mark(5), by_id=True),
-    PendingRange(None, by_id=True),
+    PendingRange(None, by_id=True), PendingRange(Mark(10), with_ties=True), PendingRange(Mark(10, 5), 12, with_ties=True),
 )  # fmt: skip
 
 

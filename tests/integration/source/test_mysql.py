@@ -465,3 +465,66 @@ def test_load_counts_threads_that_run_and_a_primary_does_not_tell_of_its_replica
         None,
         "this server is no replica, and does not know how far its replicas are behind",
     )
+
+
+def test_uuid_keys_are_read_in_shares_by_hash_and_each_row_once(maria: MariaDatabase, spark: SparkSession) -> None:
+    """MariaDB sorts uuids by their last group, and takes an edge that is no uuid of a known version for NULL."""
+    maria.execute(
+        "create table t (id uuid primary key, n int)",
+        "insert into t select insert(insert(md5(seq), 13, 1, '4'), 17, 1, '8'), seq from seq_1_to_60000",
+    )
+    with source(maria, spark) as found:
+        table = found.describe()
+        window = build_full_window(Order(()))
+        cut = HashSegments(("id",), 4)
+        plan, staged = found.plan_read(table, cut, window), found.stage_rows(table, cut, window, None)
+        assert isinstance(staged.frame, DataFrame)
+        numbers = sorted(row.c1 for row in staged.frame.select("c1").collect())
+
+    assert (table.key_columns[0].kind, plan.how, len(plan.parts) > 1) == (Kind.UUID, "hash", True)
+    assert numbers == list(range(1, 60_001))
+
+
+def test_user_who_was_granted_some_columns_is_told_and_the_others_do_not_seem_gone(maria: MariaDatabase) -> None:
+    maria.execute("create table t (id int primary key, email varchar(20), n int)")
+    with user(maria, f"select (id, n) on {maria.name}.t") as login, engine(maria, **login) as found:
+        with pytest.raises(
+            SourceError, match=r"granted some columns of .* only, and the catalog hides the others"
+        ) as caught:
+            found.describe(TableRequest(name="t", table="t"))
+        named = found.describe(TableRequest(name="t", table="t", columns=("n",)))
+
+    assert f"GRANT SELECT ON `{maria.name}`.`t`" in caught.value.fix
+    assert "tables[t].source.columns" in caught.value.fix
+    assert [column.name for column in named.table.columns] == ["id", "n"]
+
+
+def test_keys_of_a_merge_table_are_counted_since_nothing_keeps_them(maria: MariaDatabase) -> None:
+    maria.execute(
+        *(f"create table {name} (id int primary key, n int) engine=myisam" for name in "ab"),
+        "insert into a values (1, 1), (2, 2)",
+        "insert into b values (1, 3)",
+        "create table t (id int primary key, n int) engine=mrg_myisam union=(a, b)",
+    )
+    with source(maria) as found:
+        faults = found.find_key_faults(found.describe())
+
+    assert (faults.duplicated_keys, faults.sample) == (1, ("1",))
+
+
+def test_xa_transaction_that_outlived_its_session_holds_the_bound_far_below_its_start(maria: MariaDatabase) -> None:
+    """After a restart the server dates it by the restart, and its rows are older."""
+    maria.execute("create table t (id int primary key)")
+    with maria.connect() as writer, writer.cursor() as cursor:
+        for statement in ("xa start 'x'", "insert into t values (1)", "xa end 'x'", "xa prepare 'x'"):
+            cursor.execute(statement)
+    try:
+        with engine(maria) as found:
+            until = time.monotonic() + 20
+            while (moment := found.moment()).clock_micros - moment.bound_micros < 15 * 60 * SECOND:
+                assert time.monotonic() < until
+                time.sleep(0.2)
+    finally:
+        maria.execute("xa rollback 'x'")
+
+    assert "oldest open transaction" in moment.bound_why

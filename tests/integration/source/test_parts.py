@@ -18,6 +18,8 @@ from hudi_reconcile.core.pull.cursor import Order, build_full_window
 from hudi_reconcile.core.pull.read_plan import ReadPlan
 from hudi_reconcile.core.sweep.segments import KeyExtent, RangeSegments, Segmentation, choose
 from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.databases.base import TableRequest
+from hudi_reconcile.databases.postgres import dialect
 from hudi_reconcile.ports import Frame, Staged
 from hudi_reconcile.source import pull_reads
 from hudi_reconcile.source.table_source import TableSource
@@ -166,6 +168,26 @@ def test_parts_are_even_and_hold_every_row_once(pg: Database, spark: SparkSessio
     expected = sorted(["late", "null", *map(str, range(1, ROWS + 1))])
     assert values(staged.frame) == expected
     assert swept == expected
+
+
+def test_texts_of_two_collations_are_told_apart_by_hash(pg: Database) -> None:
+    """Their joined text has no collation, and PostgreSQL hashes no such text (42P22)."""
+    pg.execute(
+        'create table t (k text collate "POSIX", v text collate "C", primary key (k, v))',
+        "insert into t select 'k' || i, 'v' || i from generate_series(1, 100) i",
+    )
+    with engine(pg) as found:
+        key = found.describe(TableRequest(name="t", table="t")).table.key_columns
+        shares = [
+            found.rows(
+                f"select count(*) as n from t where {dialect.hash_predicate((('k', key[0]), ('v', key[1])), at, 2)}"
+            )
+            for at in range(2)
+        ]
+
+    counted = [int(rows[0]["n"]) for rows in shares]
+    assert sum(counted) == 100
+    assert min(counted) > 20
 
 
 @pytest.mark.usefixtures("spark")

@@ -14,6 +14,7 @@ from hudi_reconcile.core.tables.partitions import (
     build_near,
     derive_path_rule,
     scope_of_paths,
+    select_derived,
 )
 from hudi_reconcile.core.tables.values import LakeColumn, LakeTable, PartitionField, PathForm, SourceTable
 from hudi_reconcile.databases.postgres import dialect
@@ -150,3 +151,22 @@ def test_renamed_column_is_found_by_its_name_in_the_lake() -> None:
     (field,) = derive_path_rule("t", renamed, lake("region"), ()).fields
 
     assert (field.column.name, field.index) == ("area", 1)
+
+
+def test_derived_column_follows_from_a_calendar_column_that_the_lake_holds_as_text() -> None:
+    """As a zoned timestamp is held that is part of the key."""
+    at = Column("placed_on", Kind.OWN_TEXT, "timestamp with time zone")
+    source = replace(SOURCE, columns=(at, REGION, SHOP))
+
+    rule = select_derived(source, lake("placed_on_month"), MONTH, ())
+
+    assert rule is not None
+    assert [(field.lake_name, field.column, field.transform) for field in rule.fields] == [
+        ("placed_on_month", at, "month")
+    ]
+    assert select_derived(source, lake("placed_on_month"), MONTH, ("placed_on",)) == rule, (
+        "the lake's rows tell it alone"
+    )
+    assert select_derived(source, lake("placed_on_month"), MONTH, ("placed_on_month",)) is None
+    numbers = (LakeColumn("placed_on", "bigint"), LakeColumn("placed_on_month", "string"))
+    assert select_derived(source, replace(lake("placed_on_month"), columns=numbers), MONTH, ()) is None

@@ -10,6 +10,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.schema_evolution import turn_to_text
 from hudi_reconcile.databases.jdbc.dialect import GenericDialect, merge_ranges
 from hudi_reconcile.databases.jdbc.products import PRODUCTS, product
+from hudi_reconcile.sql.reads import keys_predicate
 
 H2, DERBY, DUCKDB, UNKNOWN = (GenericDialect(product(name)) for name in ("h2", "derby", "duckdb", "foo"))
 DAY = Column("day", Kind.DATE, "DATE")
@@ -204,3 +205,14 @@ def test_ranges_query_reads_each_range_and_keeps_the_predicates() -> None:
     assert sql == (
         'select "a" as c0 from "t" where (x > 1) and (("k" < 5) or ("k" >= 10 and "k" < 20) or ("k" is null))'
     )
+
+
+def test_text_beyond_ascii_is_asked_for_with_all_its_characters_where_a_plain_literal_would_lose_them() -> None:
+    column = Column("code", Kind.TEXT, "nvarchar")
+
+    asked = [keys_predicate(GenericDialect(product(name)), (column,), [(text,)]) for name, text in (
+        ("sqlserver", "Жук"), ("sqlserver", "beetle"), ("oracle", "Жук"),
+    )]  # fmt: skip
+
+    assert [sql is not None and "N'Жук'" in sql for sql in asked] == [True, False, False]
+    assert [sql is not None and ("'Жук'" in sql or "'beetle'" in sql) for sql in asked] == [True, True, True]

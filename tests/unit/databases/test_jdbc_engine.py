@@ -110,6 +110,20 @@ def test_configured_key_is_proven_only_by_a_whole_unique_index_over_not_null_col
     assert found.key_proven is proven
 
 
+@pytest.mark.parametrize(
+    ("url", "driver", "proven"), [("jdbc:h2:mem:x", None, True), ("jdbc:db2:x", "a.Driver", False)]
+)
+def test_primary_key_is_proof_only_where_the_product_is_known_to_keep_it(
+    url: str, driver: str | None, *, proven: bool
+) -> None:
+    """Db2 has keys that are NOT ENFORCED, and lists them as any other."""
+    found = engine(OneTable([number("ID")], ("ID",)), url, driver=driver).describe(
+        TableRequest(name="t", table="orders")
+    )
+
+    assert (found.table.key, found.key_proven) == (("ID",), proven)
+
+
 KEYS_OF_ONE = 'select "ID" as "hr_at" from "APP"."ORDERS" order by "hr_at"'
 FORMS = {
     f"({KEYS_OF_ONE} fetch first 1 rows only)": "select a fetch first 5 rows only",

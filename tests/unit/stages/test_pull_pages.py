@@ -344,8 +344,10 @@ def test_row_that_comes_with_the_very_text_of_the_checkpoint_is_pulled(day: str,
     done(world, is_text_watermark=True, **settings)
     world.source.table |= {1: {"id": 1, "v": 3, "at": day}, 2: {"id": 2, "v": 2, "at": day}}
 
+    before = swept(world, is_text_watermark=True, **settings).result
     done(world, is_text_watermark=True, **settings)
 
+    assert (before.not_drift["pending"], sum(before.findings.values())) == (2, 0), "the next pull brings both"
     assert world.lake_holds() == world.source_holds()
 
 
