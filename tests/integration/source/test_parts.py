@@ -177,10 +177,11 @@ def test_texts_of_two_collations_are_told_apart_by_hash(pg: Database) -> None:
         "insert into t select 'k' || i, 'v' || i from generate_series(1, 100) i",
     )
     with engine(pg) as found:
-        key = found.describe(TableRequest(name="t", table="t")).table.key_columns
+        table = found.describe(TableRequest(name="t", table="t")).table
+        key = table.key_columns
         shares = [
             found.rows(
-                f"select count(*) as n from t where {dialect.hash_predicate((('k', key[0]), ('v', key[1])), at, 2)}"
+                f"select count(*) as n from {table.name} where {dialect.hash_predicate((('k', key[0]), ('v', key[1])), at, 2)}"
             )
             for at in range(2)
         ]
