@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hudi_reconcile.app.approvals import add_people, check_duties
 from hudi_reconcile.app.jobs import build_job, read_duty, request_proof
-from hudi_reconcile.app.rules import RuleSets, check_after, load_rule_sets, open_quarantine
+from hudi_reconcile.app.rules import RuleSets, check_after, describe_unjudged, load_rule_sets, open_quarantine
 from hudi_reconcile.app.run import Call, Finished, perform
 from hudi_reconcile.app.store import open_store, plan_document, select_tables
 from hudi_reconcile.app.table_work import TableRun, describe_landed_failure, describe_part_failure
@@ -302,9 +302,7 @@ def _nightly_with_rules(table_run: TableRun, approval: Approval | None, sets: Ru
     try:
         result = _nightly(table_run, approval, rules)
     except ReconcileError as error:
-        return replace(
-            describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
-        )
+        return describe_unjudged(table_run, rules, error)
     except LandedError as landed:
         if not isinstance(landed.error, ReconcileError):
             raise

@@ -60,15 +60,19 @@ def run_check(call: Call, fail_on: Severity) -> Finished:
     )
 
 
+def describe_unjudged(table_run: TableRun, rules: RuleSet, error: ReconcileError) -> TableResult:
+    """A named error came before the table's rules were judged: each of them says so."""
+    unrun = report_unrun_rules(rules, error.message, error.fix)
+    return replace(describe_part_failure(table_run, error), rules=unrun)
+
+
 def _check(table_run: TableRun, rules: RuleSet, fail_on: Severity) -> TableResult:
     try:
         return _judge_rules(
             table_run, rules, fail_on, read_newest_comparison(table_run.store, table_run.table, table_run.source_at)
         )
     except ReconcileError as error:
-        return replace(
-            describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
-        )
+        return describe_unjudged(table_run, rules, error)
 
 
 def check_after(table_run: TableRun, result: TableResult, rules: RuleSet, fail_on: Severity) -> TableResult:
@@ -81,9 +85,7 @@ def check_after(table_run: TableRun, result: TableResult, rules: RuleSet, fail_o
         own = read_comparison(table_run.folder.run_id, build_table_document(result))
         return add_rules(result, _judge_rules(table_run, rules, fail_on, own))
     except ReconcileError as error:
-        failed = replace(
-            describe_part_failure(table_run, error), rules=report_unrun_rules(rules, error.message, error.fix)
-        )
+        failed = describe_unjudged(table_run, rules, error)
         return replace(add_rules(result, failed), error=result.error or failed.error)
     except Exception as error:
         known = report_unrun_rules(rules, f"unexpected {type(error).__name__}", "see the traceback on stderr")

@@ -89,9 +89,8 @@ def group(
     """Find where a Hudi table has drifted from its source, and correct it with proof."""
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other", fix="give one of them")
-    verbosity = int(verbose) - int(quiet)
-    streams.log_to_stderr(_LEVELS[verbosity])
-    context.obj = Settings(config_path, verbosity, profile, assignments)
+    streams.log_to_stderr(_LEVELS[int(verbose) - int(quiet)])
+    context.obj = Settings(config_path, profile, assignments)
 
 
 def main() -> NoReturn:

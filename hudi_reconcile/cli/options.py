@@ -35,10 +35,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a call says of the config: its file, how much to log (-1 quiet, 0, 1 verbose), and what lies over the file."""
+    """What a call says of the config: its file, and what lies over it."""
 
     config_path: Path = DEFAULT_CONFIG
-    verbosity: int = 0
     profile: str | None = None
     assignments: tuple[str, ...] = ()
 

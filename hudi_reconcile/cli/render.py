@@ -30,15 +30,13 @@ _MARGIN = 14
 Document = Mapping[str, Any]
 
 
-def render_run(run: RunResult, *, report: str = "") -> str:
-    """The text for a finished pull, sweep, apply or run. `report` is the path of its HTML page."""
+def render_run(run: RunResult) -> str:
+    """The text for a finished pull, sweep, apply or run."""
     document = run_document(run)
     lines = [*trust_lines(run.trust), f"{document['outcome'].upper()}  {write_verdict(document)}"]
     for table in document["tables"]:
         lines += ["", f"{table['name']}: {table['outcome']}", *_table_lines(table, view_rest(document, table))]
     lines += ["", _field("run", document["run_id"], indent=0)]
-    if report:
-        lines.append(_field("report", report, indent=0))
     next_step = advise(document)
     lines.append(_field("next", next_step.sentence, indent=0))
     lines += [f"  {command}" for command in next_step.commands]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.jdbc import Relation
@@ -14,7 +13,6 @@ from hudi_reconcile.databases.base import Engine
 from hudi_reconcile.databases.jdbc import engine as jdbc
 from hudi_reconcile.databases.registry import list_databases
 
-Rows = Sequence[Mapping[str, Any]]
 Wanted = Callable[[str, str], bool]  # by title, and by name as SQL
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

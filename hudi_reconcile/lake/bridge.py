@@ -19,7 +19,6 @@ from hudi_reconcile.core.errors import LakeError
 from hudi_reconcile.core.lake.failures import JavaCause, describe_causes
 from hudi_reconcile.core.safe_text import parse_json
 
-_HUDI = "org.apache.hudi"
 WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 CLUSTERING = "clustering"
 # Table services finish under the action of a write but change no row.

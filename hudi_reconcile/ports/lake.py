@@ -34,7 +34,6 @@ class NewTable:
     type: TableType
     record_key: tuple[str, ...]
     partition_by: tuple[PartitionField, ...]
-    marker_column: str | None = None
     change_log: ChangeLog | None = None
     spelled: bool = False
 

@@ -33,8 +33,6 @@ from hudi_reconcile.core.safe_text import describe_trace, extract_places
 from hudi_reconcile.rules.predicates import CLOCKS, build_column, convert_members, is_in_range, read_type
 from hudi_reconcile.rules.reach import refuse_reach
 
-_LINT = "correct the rule, then: hudi-reconcile rules lint"
-
 
 class NotRunnableError(ValueError):
     """The rule cannot run on these rows; the message says why."""

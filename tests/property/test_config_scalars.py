@@ -13,7 +13,6 @@ from hudi_reconcile.config.fields import format_duration, format_share, parse_du
 from hudi_reconcile.config.table_rules import format_partition, parse_partition
 from hudi_reconcile.core.tables.values import PartitionField
 
-MILLISECONDS = st.integers(min_value=0, max_value=36_500 * 86_400_000)
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 

@@ -153,7 +153,6 @@ _NAMES: Mapping[type, str] = {
     Total: "total",
     Freshness: "freshness",
 }
-KINDS: tuple[str, ...] = tuple(_NAMES.values())
 
 
 @dataclass(frozen=True, slots=True)

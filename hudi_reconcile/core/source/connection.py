@@ -13,8 +13,6 @@ from typing import Final
 
 from hudi_reconcile.core.errors import UsageError
 
-MICROS: Final = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Connection:

@@ -11,11 +11,10 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final
 
 from hudi_reconcile.core.tables.agreement import Agreement
 
-How = Literal["hmac", "redact"]
 SHOW: Final = "show"
 
 _PERSONAL: Final = """

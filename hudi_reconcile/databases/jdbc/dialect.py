@@ -19,7 +19,7 @@ from hudi_reconcile.sql import reads
 MOST_DIGITS = 38  # of a Spark and a Parquet decimal
 MICRO_DIGITS = 6
 _LAST = "9999-12-31"
-_BIT, _FLOAT, _SQLXML = -7, 6, 2009
+_BIT, _FLOAT = -7, 6
 _LONG = 64
 _PRIME, _HASHED = 31, 4
 _INTEGER_BITS = {-6: 32, 5: 32, 4: 32, -5: _LONG}

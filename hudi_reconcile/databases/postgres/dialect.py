@@ -21,7 +21,6 @@ from hudi_reconcile.sql import reads
 NAME = "postgresql"
 RANGES_AT_ONCE = 1_000
 MODULO: str | None = "mod({a}, {b})"
-JDBC_DRIVER = "org.postgresql.Driver"
 # Sessions that a plain role cannot see in pg_stat_activity make the bound vanish silently,
 # so without pg_read_all_stats the bound is the clock minus this delay, and the result says so.
 BLIND_DELAY_MICROS = 5_000_000

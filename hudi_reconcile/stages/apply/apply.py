@@ -64,7 +64,7 @@ from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, refuse_unreplaye
 from hudi_reconcile.stages.sweep.partial import check_derived, find_partitions
 from hudi_reconcile.stages.sweep.settling import look_until_settled
 from hudi_reconcile.stages.sweep.stability import check_complete
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, LookTiming, pin_lake
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, choose_timing, pin_lake
 from hudi_reconcile.stages.watermark import choose_watermark
 
 EXPIRED = "expired_plan"
@@ -157,7 +157,9 @@ def _add_list(work: ApplyWork, done: Done, result: TableResult, listing: Listing
         return result
     counts = result.corrections
     rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
-    remainder = Left(work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.ended)
+    remainder = Left(
+        work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.commits.ended
+    )
     return replace(result, uncorrected=save_left(remainder, listing, rows))
 
 
@@ -247,7 +249,7 @@ def _other_part(sides: Sides, planned: Frame, rest: RestOfPlan, own: tuple[PlanC
 
 def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
     if not work.touched.ids:
-        return Done({}, (), None, unverified=work.pair.unverified)
+        return Done(commits=CommitOutcome({}), unverified=work.pair.unverified)
     recheck = _recheck_plan(work, tally.course)
     laps.end("recheck")
     wrote = write_corrections(recheck, tally)
@@ -317,34 +319,19 @@ def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course:
     )
     lake_rows = sides.lake.count_rows(comparison.pin)
     return Done(
-        wrote.status,
-        wrote.instants,
-        comparison,
-        source_rows,
-        lake_rows,
-        fetched,
-        unverified,
-        precision,
-        (*work.followed.notes, *wrote.notes),
-        wrote.savepoint,
-        wrote.raced_rows,
-        wrote.lost,
-        wrote.ended,
+        commits=wrote,
+        verified=comparison,
+        source_rows=source_rows,
+        lake_rows=lake_rows,
+        rows_fetched=fetched,
+        unverified=unverified,
+        precision=precision,
+        notes=work.followed.notes,
     )
 
 
 def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
-    mark = choose_watermark(work.job, work.sides.table)
-    foreign = not work.pair.lake_table.owned
-    job = work.job
-    timing = LookTiming(
-        edges.clock,
-        job.sweep.settle_seconds,
-        job.pull.overlap_micros,
-        mark,
-        foreign=foreign,
-        limit_seconds=job.sweep.settle_limit_seconds,
-    )
+    timing = choose_timing(work.job, choose_watermark(work.job, work.sides.table), work.pair, edges.clock)
     return look_until_settled(work.sides, timing, work.verify).found
 
 

@@ -12,9 +12,7 @@ from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, Guard, Precision, SideState, Unverified
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
-from hudi_reconcile.core.tables.values import Instant
-from hudi_reconcile.ports import Frame
-from hudi_reconcile.stages.apply.progress import Tally
+from hudi_reconcile.stages.apply.progress import CommitOutcome, Tally
 from hudi_reconcile.stages.apply.recovery import Earlier
 from hudi_reconcile.stages.job import TableJob
 from hudi_reconcile.stages.sweep.two_looks import Confirmed, select_unequal
@@ -23,27 +21,21 @@ _LANDED = " (an earlier apply of the plan already committed some rows; this run 
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What became of the corrections: counts by status, the commits, the verification of the touched segments.
+    """What became of the corrections, and the verification of the touched segments; None where none was touched.
 
-    `source_rows` and `lake_rows` are the whole table's afterwards. `raced_rows` of the superseded were as compared: why their
-    commit was not made, `lost` says. `ended` are the keys of those that were to be written now and were not, by reason.
+    `source_rows` and `lake_rows` are the whole table's afterwards. `notes` are of the comparison, beside the commits' own.
     """
 
-    status: Mapping[str, int]
-    instants: tuple[Instant, ...]
-    verified: Confirmed | None
+    commits: CommitOutcome
+    verified: Confirmed | None = None
     source_rows: int = 0
     lake_rows: int = 0
     rows_fetched: int = 0
     unverified: tuple[Unverified, ...] = ()
     precision: tuple[Precision, ...] = ()
     notes: tuple[str, ...] = ()
-    savepoint: str | None = None
-    raced_rows: int = 0
-    lost: str = ""
-    ended: Frame | None = None
 
 
 def build_refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, landed: bool = False) -> TableResult:
@@ -72,7 +64,7 @@ def build_done_result(
     of the table is `corrected`, and the rest of the table is named as not compared. `again`: the plan was on the timeline
     already, and nothing was written.
     """
-    status = Counter(done.status) + Counter(earlier.left)
+    status = Counter(done.commits.status) + Counter(earlier.left)
     applied = status.pop("applied", 0)
     drift = _count_left(done.verified)
     everything = complete and applied + earlier.applied == planned and not status.total()
@@ -99,7 +91,7 @@ def build_done_result(
         segments={}
         if verified is None
         else {"verified": len(verified.first.digests), "unequal": len(select_unequal(verified.first.digests).ids)},
-        notes=(*earlier.notes, *_describe_savepoint(done.savepoint), *done.notes, *why),
+        notes=(*earlier.notes, *_describe_savepoint(done.commits.savepoint), *done.notes, *done.commits.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
 
@@ -110,7 +102,7 @@ def build_failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlie
     names = ", ".join(instant.completed for instant in tally.instants)
     why = f"an error ended the apply after commit {names}; rows in it, not read back: {status['applied']}"
     fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
-    done = Done(status, tuple(tally.instants), None, savepoint=tally.savepoint)
+    done = Done(commits=CommitOutcome(status, tuple(tally.instants), savepoint=tally.savepoint))
     left_rows = plan.upserts + plan.deletes - status["applied"] - earlier.applied
     return TableResult(
         name=job.name,
@@ -134,8 +126,8 @@ def _corrections(plan: Plan, status: Mapping[str, int], done: Done, earlier: Ear
         failed=status.get("failed", 0),
         held=status.get("held", 0),
         applied_before=earlier.applied,
-        instants=tuple(instant.completed for instant in done.instants),
-        savepoint=done.savepoint,
+        instants=tuple(instant.completed for instant in done.commits.instants),
+        savepoint=done.commits.savepoint,
     )
 
 
@@ -162,12 +154,12 @@ def _why(done: Done, status: Mapping[str, int], drift: Mapping[str, int], *, com
     notes = []
     if not complete:
         notes.append(_ONLY)
-    if status.get("superseded", 0) > done.raced_rows:
+    if status.get("superseded", 0) > done.commits.raced_rows:
         notes.append("superseded: another writer changed these rows in the lake after the sweep; sweep again")
-    if done.raced_rows:
+    if done.commits.raced_rows:
         notes.append(
-            f"superseded: {done.raced_rows} rows are as compared, but another writer was at work and our commit was not made; "
-            f"run the same apply again ({done.lost})"
+            f"superseded: {done.commits.raced_rows} rows are as compared, but another writer was at work and our commit was not "
+            f"made; run the same apply again ({done.commits.lost})"
         )
     if status.get("moved"):
         notes.append("moved: the source changed these rows after the sweep; sweep again")

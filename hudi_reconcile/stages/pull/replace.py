@@ -30,8 +30,8 @@ def refuse_torn(job: TableJob, rows: int, before_rows: int, after_rows: int) -> 
 
 def check_replacement(
     job: TableJob, replacement: Replaced, source_rows: int, approval: Approval, of_lineage: tuple[Guard, ...] = ()
-) -> tuple[Guard, ...]:
-    """The guards of the replacement, and those of what the source stands on. Raises RefusedError where one says no.
+) -> None:
+    """Hold a replacement against its guards, and those of what the source stands on. Raises RefusedError where one says no.
 
     What was approved or accepted says yes.
     """
@@ -54,4 +54,3 @@ def check_replacement(
             else f"approve this number: --approve-deletes {replacement.gone_rows}",
             guards=tuple({guard.name: guard for guard in (*guards, *no)}.values()),
         )
-    return guards

@@ -25,6 +25,7 @@ from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.partitions import (
     PartitionRows,
     PartitionScope,
+    PathRule,
     build_near,
     derive_path_rule,
     scope_of_paths,
@@ -94,14 +95,13 @@ def find_partitions(job: TableJob, paths: tuple[str, ...], pair: TablePair) -> P
     """The partitions of a plan; None where it is about all. Raises UsageError where rows no longer tell them."""
     if not paths:
         return None
-    rule = derive_path_rule(
-        job.name,
-        pair.table,
-        pair.lake_table,
-        job.lake.partition_by,
-        masked=job.columns.masking.named_among(column.name for column in pair.described.columns),
-    )
+    rule = _derive_rule(job, pair)
     return PartitionScope(rule, paths, build_near(rule, paths))
+
+
+def _derive_rule(job: TableJob, pair: TablePair) -> PathRule:
+    masked = job.columns.masking.named_among(column.name for column in pair.described.columns)
+    return derive_path_rule(job.name, pair.table, pair.lake_table, job.lake.partition_by, masked=masked)
 
 
 def measure_reach(job: TableJob, portion: Portion, comparison: Confirmed, table_rows: int) -> Reached:
@@ -156,13 +156,7 @@ def _partitions(
 ) -> tuple[PartitionScope | None, tuple[PartitionRows, ...]]:
     if not part.partitions:
         return None, ()
-    rule = derive_path_rule(
-        job.name,
-        pair.table,
-        pair.lake_table,
-        job.lake.partition_by,
-        masked=job.columns.masking.named_among(column.name for column in pair.described.columns),
-    )
+    rule = _derive_rule(job, pair)
     listed = lake.list_partitions(pin_lake(lake)[0], rule)
     return scope_of_paths(job.name, rule, part.partitions, listed), listed
 

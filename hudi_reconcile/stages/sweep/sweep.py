@@ -59,7 +59,7 @@ from hudi_reconcile.stages.sweep.stability import (
     check_reread,
     check_schema_stable,
 )
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, LookTiming, Walk, select_unequal
+from hudi_reconcile.stages.sweep.two_looks import Confirmed, Walk, choose_timing, select_unequal
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, describe_replica_lag
 
 
@@ -102,7 +102,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     context = prepare_sweep(job, pair, watermark, edges, part)
     begun_micros, sides = edges.clock.utc_micros(), _sides(job, context, edges)
     laps = Laps(edges.clock, job.name, "compare")
-    settled = look_until_settled(sides, _choose_timing(job, context, edges), None, context.walk)
+    settled = look_until_settled(sides, choose_timing(job, watermark, pair, edges.clock, part.pause), walk=context.walk)
     looks = settled.found
     laps.end("compare", then="judge")
     compared = restrict_walk(looks.first.walked, context.cut)
@@ -152,18 +152,6 @@ def _told_altered(job: TableJob, context: SweepContext, comparison: Confirmed, s
     declared = context.pair.declared
     altered = source.find_uncarried(declared, None) if comparison.first.altered is None else comparison.first.altered
     return replace(context, pair=mark_altered(job, context.pair, altered))
-
-
-def _choose_timing(job: TableJob, context: SweepContext, edges: Edges) -> LookTiming:
-    return LookTiming(
-        edges.clock,
-        job.sweep.settle_seconds,
-        job.pull.overlap_micros,
-        context.watermark,
-        foreign=not context.pair.lake_table.owned,
-        limit_seconds=job.sweep.settle_limit_seconds,
-        pause=context.portion.part.pause,
-    )
 
 
 def _doubt_findings(

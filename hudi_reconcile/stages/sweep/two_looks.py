@@ -25,9 +25,9 @@ from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest, Survey
-from hudi_reconcile.stages.comparison import Sides
+from hudi_reconcile.stages.comparison import Sides, TablePair
 from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
-from hudi_reconcile.stages.job import Pause
+from hudi_reconcile.stages.job import Pause, TableJob
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
 from hudi_reconcile.stages.sweep.scan import Scan, scan_segments, wait_for_source
 from hudi_reconcile.stages.sweep.second_look import can_narrow, choose_second_look
@@ -111,6 +111,21 @@ class LookTiming:
     foreign: bool = False
     limit_seconds: float = 0.0
     pause: Pause | None = None
+
+
+def choose_timing(
+    job: TableJob, watermark: Watermark, pair: TablePair, clock: Clock, pause: Pause | None = None
+) -> LookTiming:
+    """As the table's settings say."""
+    return LookTiming(
+        clock,
+        job.sweep.settle_seconds,
+        job.pull.overlap_micros,
+        watermark,
+        foreign=not pair.lake_table.owned,
+        limit_seconds=job.sweep.settle_limit_seconds,
+        pause=pause,
+    )
 
 
 @dataclass(frozen=True, slots=True)

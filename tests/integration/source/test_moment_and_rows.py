@@ -12,6 +12,7 @@ from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Mark, Order, build_full_window, build_next_window
 from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.kinds import Kind
+from hudi_reconcile.core.tables.values import SUBSCRIBER
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.ports import Survey
 from hudi_reconcile.source.table_source import TableSource
@@ -78,6 +79,22 @@ def test_transaction_of_a_session_that_tracks_nothing_is_said_to_be_unseen(table
 
     assert moment.clock_micros - moment.bound_micros == 5 * SECOND
     assert "track_activities is off for 1 sessions" in moment.bound_why
+
+
+def test_database_that_subscribes_says_that_its_publishers_transactions_are_unseen(table: Database) -> None:
+    subscribe = "create subscription s connection 'host=127.0.0.1 dbname=none' publication p with (connect = false)"
+    with table.connect(autocommit=True) as administrator, source(table, "t") as found:
+        alone = found.read_moment()
+        administrator.execute(subscribe)
+        administrator.execute(
+            "insert into pg_subscription_rel select s.oid, 't'::regclass, 'i' from pg_subscription s join pg_database d"
+            " on d.oid = s.subdbid where d.datname = current_database()"
+        )
+        subscribed = found.read_moment()
+        administrator.execute("alter subscription s set (slot_name = none)")
+        administrator.execute("drop subscription s")
+
+    assert (alone.notes, subscribed.notes) == ((), (SUBSCRIBER,))
 
 
 def test_role_that_cannot_see_sessions_is_told_so(table: Database) -> None:

@@ -95,3 +95,29 @@ def test_lag_is_told_by_the_replica_that_replays_late_and_by_its_primary() -> No
 
     assert at_rest == 0
     assert behind < 60
+
+
+def test_moment_of_a_replica_changes_with_every_commit_that_it_replays() -> None:
+    """Its snapshot names no running transactions, so that commits in another order than they began leave it as it was."""
+    with replicated_postgres() as (primary, replica, _):
+        run(primary, "create table t (id int)")
+        login = (
+            f"host={primary.host} port={primary.port} user={primary.user} password={primary.password} dbname=postgres"
+        )
+        with psycopg.connect(login) as oldest, psycopg.connect(login) as middle:
+            oldest.execute("insert into t values (1)")
+            middle.execute("insert into t values (2)")
+            run(primary, "insert into t values (3)")
+            until = time.monotonic() + 60
+            while run(replica, "select count(*) from t")[0][0] != 1:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            before = asked(replica).snapshot
+            middle.commit()
+            while run(replica, "select count(*) from t")[0][0] != 2:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            after = asked(replica).snapshot
+
+    assert before.split(" ")[0] == after.split(" ")[0], "the snapshot alone does not tell"
+    assert before != after

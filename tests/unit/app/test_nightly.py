@@ -40,6 +40,7 @@ ONE = cast(
         table=SimpleNamespace(name="t", sweep=SweepConfig()),
         edges=None,
         session=SimpleNamespace(jvm=None),
+        pause=None,
         limit=TimeLimit(),
     ),
 )

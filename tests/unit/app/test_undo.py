@@ -15,6 +15,7 @@ from hudi_reconcile.app.table_work import Work, _one
 from hudi_reconcile.app.undo import find_applied_run, run_undo
 from hudi_reconcile.config.load import load_config
 from hudi_reconcile.config.model import Config
+from hudi_reconcile.config.tables import SweepConfig
 from hudi_reconcile.core import result_parts
 from hudi_reconcile.core.errors import UsageError
 from hudi_reconcile.core.outcome import Outcome
@@ -165,7 +166,12 @@ def test_bug_after_a_commit_ends_in_the_result_that_names_the_commit() -> None:
         provenance={},
         keep=lambda _: None,
     )
-    _one(cast("Any", world), cast("Any", session), cast("Any", SimpleNamespace(name="orders", time_limit=None)), work)
+    _one(
+        cast("Any", world),
+        cast("Any", session),
+        cast("Any", SimpleNamespace(name="orders", time_limit=None, sweep=SweepConfig())),
+        work,
+    )
 
     result = work.results["orders"]
     assert (result.outcome, result.corrections) == (Outcome.UNVERIFIED, left.corrections)
