@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, Target, ask, build_request, choose_query
+from hudi_reconcile.app.changes import Answered, ChangeQuery, Deliver, TargetTable, ask, build_request, choose_query
 from hudi_reconcile.app.host import HostClock
 from hudi_reconcile.changefeed.query import show_frame
 from hudi_reconcile.config.model import Config
@@ -50,7 +50,7 @@ class Feeding:
     consumer: str
     moves: bool = True
     in_chunks: bool = False
-    target: Target | None = None
+    target: TargetTable | None = None
 
 
 def feed(config: Config | None, asked: ChangeQuery, feeding: Feeding, deliver: Deliver) -> None:
@@ -115,7 +115,7 @@ class _Place:
         return self.feeding.consumer
 
     @property
-    def target(self) -> Target | None:
+    def target(self) -> TargetTable | None:
         return self.feeding.target if self.feeding.moves else None
 
     def check_target(self, position: ConsumerPosition, answer: Answered, cut: Cut | None) -> None:

@@ -137,7 +137,7 @@ class Answered:
 
 
 Deliver = Callable[[Answered], None]
-Target = PostgresTarget
+TargetTable = PostgresTarget
 
 
 def parse_target(url: str, table: str, *, insecure: bool) -> PostgresTarget:

@@ -303,7 +303,7 @@ def _try(
     except Exception as error:  # noqa: BLE001 - one table's bug must not hide the others' results; exit 3, traceback shown
         ending = _ending(session, error, limit)
         result = describe_failure_result(table.name, ending or error)
-    return table_run, _told_as_late(session, result, limit), ending
+    return table_run, _name_time_limit(session, result, limit), ending
 
 
 def _reckon_wait(work: Work, table_run: TableRun | None, result: TableResult, attempt: int) -> float | None:
@@ -334,7 +334,7 @@ def _limit_work(world: World, session: Session, limit: TimeLimit) -> Iterator[Ca
             world.engine.close()  # a cancellation that is still on its way meets no statement of the next table
 
 
-def _told_as_late(session: Session, result: TableResult, limit: TimeLimit) -> TableResult:
+def _name_time_limit(session: Session, result: TableResult, limit: TimeLimit) -> TableResult:
     """The result with its time's end as the error, where that came before a verdict; what was found and done stays."""
     if not limit.is_asked or STOP.signal or has_lost_java(session):
         return result

@@ -215,6 +215,7 @@ class _Pull(_Part):
     checkpoint_after: Text
     instant: Text
     null_watermark_rows: Rows = 0
+    odd_rows: Rows = 0
     bound: Text = None
     bound_why: Text = None
     pages: Rows = 0
@@ -231,6 +232,8 @@ class _Cost(_Part):
     lake_files_counted: bool = False
     phases_seconds: Mapping[str, float] = {}
     source_bytes_estimate: Rows | None = None
+    source_parts: Rows = 0
+    source_parts_repeated: Rows = 0
 
 
 class _Cell(_Part):

@@ -275,7 +275,7 @@ _DAY_MICROS = 86_400_000_000
 
 
 def build_next_run_id(now_micros: int, known: Iterable[str], entropy: int) -> str:
-    """The same, but after the newest of the known ids, so that runs sort as they began whatever their hosts' clocks say.
+    """A run's id after the newest of the known ids, so that runs sort as they began whatever their hosts' clocks say.
 
     An id that lies more than a day ahead is of a clock that was wrong, and is not followed.
 

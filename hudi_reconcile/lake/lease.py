@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
@@ -25,6 +25,7 @@ from hudi_reconcile.lake.files import Files
 
 LEASE_MS = 300_000
 RENEW_SECONDS = 60.0
+_HELD: set[str] = set()  # tokens of the leases that blocks of this process hold now
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,10 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     if lease is None:
         claim = decide_damaged_claim(modified_ms, now_ms=now_ms)
     else:
-        claim = decide_claim(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
+        is_left = (
+            lease.holder == me and lease.token not in _HELD
+        )  # by work of this very process, which ended in an error
+        claim = decide_claim(lease, me, now_ms=now_ms, is_alive=not is_left and is_alive(lease.holder))
     taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
     if claim is Claim.HELD or not files.supplant(path, text, format_lease(taken.heir)):
         raise _build_held_error(path, lease if claim is Claim.HELD else _read_lease(files, path))
@@ -163,18 +167,24 @@ def give_back(files: Files, table_path: str, taken: Taken) -> None:
 
 
 @contextmanager
-def release_lease(files: Files, table_path: str, taken: Taken) -> Iterator[None]:
-    """Give the lease back at the end, and after an error; an interrupted process leaves it.
+def release_lease(
+    files: Files, table_path: str, taken: Taken, leaves_work: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
+    """Give the lease back at the end, and after an error; an interrupted process leaves it, and one that `leaves_work`.
 
-    Java may be gone by then, through which files are removed, and only the lease of a dead process lets the next one take over.
+    Java may be gone by then, through which files are removed, and only the lease of ended work lets the next one take over.
     """
+    _HELD.add(taken.lease.token)
     try:
         yield
+        give_back(files, table_path, taken)
     except (Exception, GeneratorExit):
         with suppress(Exception):  # what is told is why the work ended; a lease that stays is taken over
-            give_back(files, table_path, taken)
+            if not leaves_work():
+                give_back(files, table_path, taken)
         raise
-    give_back(files, table_path, taken)
+    finally:
+        _HELD.discard(taken.lease.token)
 
 
 class Renewal:

@@ -1,4 +1,4 @@
-"""What the stages ask of the world: Source, Lake, Comparer, Clock. Edges implement these; fakes twin them.
+"""What stages and app ask of the world: Source, Lake, Comparer, RuleEngine, Quarantine, Clock. Edges implement these.
 
 A Frame is an opaque handle on rows that stay where they are (Spark). Stages pass frames on and never look inside.
 """

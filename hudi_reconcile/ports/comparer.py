@@ -249,7 +249,7 @@ class Comparer(Protocol):
         ...
 
     def list_uncorrected(self, planned: Frame, ends: Sequence[Frame]) -> Frame:
-        """The planned corrections of the keys that `ended` told, each with its `reason` and the `rules` it breaks."""
+        """The planned corrections of the keys that `ends` name, each with its `reason` and the `rules` it breaks."""
         ...
 
 

@@ -17,7 +17,7 @@ from hudi_reconcile.core.tables.values import Instant, LakeTable, SourceTable
 from hudi_reconcile.ports import KeyFaults, Lake, Origin
 from hudi_reconcile.stages.job import TableJob
 
-Command = Literal["pull", "apply"]
+Command = Literal["pull", "apply", "undo", "state set"]
 
 
 class UntrustedWindowError(RefusedError):
@@ -38,7 +38,8 @@ def refuse_foreign(
     """
     if table.owned:
         return
-    reasons = getattr(judge_adoption(table, source, job.lake.partition_by), command)
+    judged = judge_adoption(table, source, job.lake.partition_by)
+    reasons = judged.pull if command == "pull" else judged.apply
     if job.lake.adopt and not reasons:
         return
     whose = (
@@ -52,7 +53,7 @@ def refuse_foreign(
             f"tables[{job.name}]: lake: {{adopt: true}}; or only sweep it: hudi-reconcile sweep -t {job.name}",
         )
     raise RefusedError(
-        f"{whose}, which a {command} cannot write right: {'; '.join(reasons)}",
+        f"{whose}, which {command} cannot write right: {'; '.join(reasons)}",
         fix=f"only sweep it: hudi-reconcile sweep -t {job.name}; or pull into a new lake.path",
     )
 

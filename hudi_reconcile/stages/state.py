@@ -50,7 +50,7 @@ def set_state(job: TableJob, edges: Edges, value: str | None, *, by: str) -> Tab
         described = source.describe()
         table = require_table(job, lake.look())
         refuse_mismatch(job, described, table)
-        refuse_foreign(job, described, table, lake.read_origin, "apply")
+        refuse_foreign(job, described, table, lake.read_origin, "state set")
         refuse_unsafe_writers(job, lake)  # our cleaning would roll back what it is writing
         watermark = choose_watermark(job, described)
         moment = source.read_moment()

@@ -67,7 +67,7 @@ def undo(job: TableJob, applied_run: str, edges: Edges, *, instants: Collection[
         if not commits:
             raise _nothing(job, applied_run, known=bool(instants) or has_commit_of(edges.lake, applied_run))
         table = require_table(job, edges.lake.look())
-        refuse_foreign(job, edges.source.describe(), table, edges.lake.read_origin, "apply")
+        refuse_foreign(job, edges.source.describe(), table, edges.lake.read_origin, "undo")
         refuse_silent(job.name, edges.lake.list_writers().without_heartbeat)
         work = _Undo(job, applied_run, table, edges)
         _note_merged(work, find_merging(edges.lake, commits))

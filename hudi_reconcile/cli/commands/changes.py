@@ -19,7 +19,7 @@ from hudi_reconcile.report.text import ChangesFormat, format_changes
 from hudi_reconcile.report.words.verdict import count_text
 
 if TYPE_CHECKING:
-    from hudi_reconcile.app.changes import Answered, Target
+    from hudi_reconcile.app.changes import Answered, TargetTable
     from hudi_reconcile.config.model import Config
     from hudi_reconcile.config.tables import TableConfig
 
@@ -141,7 +141,7 @@ class _Output:
     kind: QueryType
     how: ChangesFormat
     into: str | None
-    target: Target | None
+    target: TargetTable | None
     delivered: list[dict[str, str]] = field(default_factory=list)
 
     def begin(self) -> None:

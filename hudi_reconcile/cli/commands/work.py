@@ -327,8 +327,8 @@ def undo(
     """Take back what an apply (or `run --apply`) changed, in one commit, for rows that nobody touched since.
 
     The rows from before come from the lake's own history: at most 10 commits back, or as far as its savepoint. Exit
-    codes as of apply. The source still differs, so the next sweep finds the rows again. A run that was killed left no
-    report: its commits are found in the lake by the run's id, in every table or in those named with -t.
+    codes as of apply. The source still differs, so the next sweep finds the rows again. Of a run that was killed, and that
+    no later command has told of yet, the commits are found in the lake by its id, in every table or in those named with -t.
     """
     from hudi_reconcile.app.run import Call  # noqa: PLC0415 - keeps Spark out of --help
     from hudi_reconcile.app.undo import find_applied_run, run_undo  # noqa: PLC0415 - as above

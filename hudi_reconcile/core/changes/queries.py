@@ -1,7 +1,7 @@
-"""Answers the four change queries from a change log, and tells which rows are corrections of ours, or deleted. Pure.
+"""What the four change queries answer of a change log, in plain Python; and which rows are corrections of ours, or deleted. Pure.
 
-A log holds the changes of each key in the order in which they were committed, at most one for a key and commit. What Spark
-answers (`changefeed/answers.py`) is held against this by tests.
+A log holds the changes of each key in the order in which they were committed, at most one for a key and commit. `answer` is the
+yardstick: tests hold what Spark answers (`changefeed/answers.py`) against it.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def order_by_age(coverage: Coverage | None, segments: int) -> tuple[int, ...]:
 
 
 def renew_coverage(coverage: Coverage, segments: Collection[int], micros: int, run_id: str) -> Coverage:
-    """The same, after a run compared some segments."""
+    """The coverage after a run compared some segments."""
     if isinstance(segments, range) and segments and all(_holds(segments, stretch) for stretch in coverage.stretches):
         whole = Stretch(segments.start, segments.stop, micros, run_id)
         return Coverage(coverage.subject, coverage.cut, coverage.wanted, (whole,))

@@ -127,7 +127,7 @@ def write_corrections(recheck: Recheck, tally: Tally) -> CommitOutcome:
     work, earlier = recheck.work, recheck.checkpoint
     if work.quarantine is not None:
         tally.course.begin(StepName.HOLD_BACK)
-    rechecked, rows_by_rule = _held_back(recheck)
+    rechecked, rows_by_rule = _hold_corrections_back(recheck)
     counts = work.sides.comparer.count_statuses(rechecked) if rows_by_rule else recheck.counts
     tally.found = Counter(counts.rows)
     broken = (f"held back: {rows} corrections break rule {rule}" for rule, rows in rows_by_rule.items())
@@ -197,7 +197,7 @@ def _end_commits(work: ApplyWork, rechecked: Frame, tally: Tally) -> CommitOutco
     )
 
 
-def _held_back(rechecked: Recheck) -> tuple[Frame, Mapping[str, int]]:
+def _hold_corrections_back(rechecked: Recheck) -> tuple[Frame, Mapping[str, int]]:
     """Upserts whose new image breaks a rule of the quarantine are not written: status `held`, and how many by rule."""
     work, rows = rechecked.work, rechecked.rows
     if work.quarantine is None:

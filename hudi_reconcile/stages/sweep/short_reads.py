@@ -138,7 +138,7 @@ def doubt_walk(sides: Sides, digests: tuple[SegmentDigest, ...], walked: Segment
 
 
 def count_missed_in_scope(sides: Sides) -> int | None:
-    """The same of the rows near some partitions, read once more: which of them are in scope, only Spark can tell."""
+    """How many rows near some partitions a read lacks, by one more read: which of them are in scope, only Spark can tell."""
     if sides.scope is None:
         return None
     before = sides.source.read_moment()

@@ -106,7 +106,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     looks = settled.found
     laps.end("compare", then="judge")
     compared = restrict_walk(looks.first.walked, context.cut)
-    context = _told_altered(job, context, looks, edges.source)
+    context = _mark_altered(job, context, looks, edges.source)
     precision = measure_precision(context.pair, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
     end = _find_reach(job, context, looks, edges.source)
@@ -117,7 +117,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     parts = profile_drift(context, looks, sides.comparer)
     draft = draft_plan(job, context, looks, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
-    coverage, proof = _left_behind(job, context, looks, begun_micros) if is_sound else (None, None)
+    coverage, proof = _keep_for_later(job, context, looks, begun_micros) if is_sound else (None, None)
     result = replace(
         _result(job, context, looks, unverified, draft),
         precision=precision,
@@ -131,7 +131,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     return Swept(result, looks.findings, sum(looks.kinds.values()), draft, fetched, sides.comparer, coverage, proof)
 
 
-def _left_behind(
+def _keep_for_later(
     job: TableJob, context: SweepContext, comparison: Confirmed, begun_micros: int
 ) -> tuple[Coverage | None, ContentProof | None]:
     """What later sweeps of this table may go on from."""
@@ -147,7 +147,7 @@ def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached
     return extent if context.keeper is None else context.keeper.describe(extent, comparison.first.digests)
 
 
-def _told_altered(job: TableJob, context: SweepContext, comparison: Confirmed, source: Source) -> SweepContext:
+def _mark_altered(job: TableJob, context: SweepContext, comparison: Confirmed, source: Source) -> SweepContext:
     """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
     declared = context.pair.declared
     altered = source.find_uncarried(declared, None) if comparison.first.altered is None else comparison.first.altered

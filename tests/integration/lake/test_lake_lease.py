@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_reconcile.core.errors import RefusedError, SupersededError
+from hudi_reconcile.core.errors import LakeError, RefusedError, SupersededError
 from hudi_reconcile.core.tables.values import TableType
-from hudi_reconcile.lake import recover
+from hudi_reconcile.lake import commit, recover
 from hudi_reconcile.lake.hudi_lake import HudiLake
+from hudi_reconcile.ports import Frame
 from tests.integration.lake.support import checkpoint, content, corrective, frame, new_table, table_of, versions
 
 SCHEMA = "id int, qty int, _hr_read_seq bigint"
@@ -42,6 +43,37 @@ def test_lease_keeps_a_second_process_out_and_is_given_back_whatever_happens(
     with pytest.raises(KeyboardInterrupt), lake.lease("run 4"):
         raise KeyboardInterrupt
     assert json.loads(file.read_text())["owner"] == "run 4", "the next run must learn that this one was interrupted"
+
+
+def test_write_that_failed_leaves_the_lease_with_its_instant_and_the_next_of_the_same_process_rolls_it_back(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it the next write commits beside the instant, and corrections are refused until Hudi's own patience ends."""
+    lake = HudiLake(spark, str(tmp_path / "orders"), name="orders", options={})
+    lake.create(frame(spark, SCHEMA, (1, 1, 1)), new_table("copy_on_write"), checkpoint(1), {})
+    file, timeline = tmp_path / ".orders.hr-lease.json", tmp_path / "orders" / ".hoodie" / "timeline"
+    spark.udf.register("fail", lambda _: 1 / 0, "int")
+    rows = Frame(spark.createDataFrame([(1, 2, 2)], SCHEMA).selectExpr("id", "fail(qty) as qty", "_hr_read_seq"))
+
+    def refuse(*_: object) -> None:
+        raise LakeError("No space left on device", fix="free space")
+
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(commit, "roll_back", refuse)
+        with pytest.raises(LakeError, match="No space left"), lake.lease("run 1"):
+            lake.upsert(rows, table_of(lake), checkpoint(2), {})
+    left = len(list(timeline.glob("*.requested")))
+    assert json.loads(file.read_text())["owner"] == "run 1"
+    monkeypatch.setattr(recover, "SILENT_MS", 1_000)
+    time.sleep(1.1)
+    with lake.lease("run 2"):
+        assert json.loads(file.read_text())["owner"] == "run 2"
+        lake.upsert(frame(spark, SCHEMA, (1, 3, 3)), table_of(lake), checkpoint(3), {})
+
+    assert left == 2, "the table's own, and the failed one"
+    assert len(list(timeline.glob("*.rollback.requested"))) == 1
+    assert content(lake, "qty") == [(3,)]
+    assert not file.exists()
 
 
 def test_lease_of_a_dead_process_of_this_host_is_taken_over_and_one_of_another_host_when_it_expired(
