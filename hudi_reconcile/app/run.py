@@ -42,7 +42,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.approvals import Actor
 from hudi_reconcile.core.result import RunResult, TableResult, build_table_document, run_document
 from hudi_reconcile.core.result_parts import Failure
-from hudi_reconcile.core.result_queries import add_config_to_fixes
+from hudi_reconcile.core.result_queries import add_config_to_fixes, describe_commits
 from hudi_reconcile.databases.registry import place_url
 from hudi_reconcile.evidence.run_folder import RunFolder, build_run_id, name_table_folder
 from hudi_reconcile.evidence.store import Store
@@ -243,7 +243,7 @@ def deliver_failure(
             {"tool": __version__, "config": config_file, **config.overlay},
             sentences(config),
         )
-        for line in _deliver_safely(config, tables, run_document(result)):
+        for line in (*describe_commits(known.values()), *_deliver_safely(config, tables, run_document(result))):
             error.add_note(line)
         raise
 

@@ -239,6 +239,8 @@ def build_failure_document(failure: CallFailure, command: str | None) -> dict[st
     error: dict[str, object] = {"type": failure.type, "message": failure.message, "fix": failure.fix}
     if failure.problems:
         error["problems"] = list(failure.problems)
+    if notes := [note for note in failure.notes if not note.startswith("::")]:  # but GitHub's commands
+        error["notes"] = notes
     return head(command, failure.outcome, exit_code=failure.exit_code, error=error)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -89,6 +89,15 @@ def describe_result(result: TableResult) -> str:
     if result.error is not None:
         parts.append(f"{result.error.type}: {' '.join(result.error.message.split())[:_MOST_MESSAGE_CHARS]}")
     return ", ".join((result.outcome.value, *parts, f"{result.cost.seconds:.1f} s"))
+
+
+def describe_commits(results: Iterable[TableResult]) -> tuple[str, ...]:
+    """A sentence for each commit of a run whose evidence could not be written: the lake has it all the same."""
+    return tuple(
+        f"{result.name}: commit {instant} was made and stands in the lake, whatever this run could not write down"
+        for result in results
+        for instant in (*filter(None, [result.pull and result.pull.instant]), *result.corrections.instants)
+    )
 
 
 def find_open_drift(table: Document) -> dict[str, int]:

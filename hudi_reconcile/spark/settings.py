@@ -60,6 +60,10 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     # Spark writes each plan down for its pages, and again after each stage: in the shortest way, where nobody looks.
     "spark.sql.ui.explainMode": "simple",
+    # By Hadoop's own, 20 tries within each of seven, a store that is down is asked for many minutes without a word; by these,
+    # which are those of later versions and less, for half a minute.
+    "spark.hadoop.fs.s3a.attempts.maximum": "5",
+    "spark.hadoop.fs.s3a.retry.limit": "4",
     # Spark's own leaves the keys of some stores in clear, in its event log for example.
     "spark.redaction.regex": f"(?i){HIDDEN_SETTINGS}|passw|[.]key",
 }
