@@ -112,12 +112,13 @@ def test_run_that_ends_well_tells_nothing_here(call: Call, tmp_path: Path) -> No
 def test_commits_of_a_run_whose_evidence_cannot_be_written_are_told_with_the_error(call: Call) -> None:
     applied = TableResult("orders", Outcome.CORRECTED, corrections=Corrections(1, 0, applied=1, instants=("7",)))
 
-    with (
-        pytest.raises(LakeError) as ended,
-        deliver_failure("apply", call.config, "reconcile.yaml", call.tables) as known,
-    ):
-        known["orders"] = applied
-        raise LakeError("result.json could not be written: No space left on device", fix="free space there")
+    def run_out_of_space() -> None:
+        with deliver_failure("apply", call.config, "reconcile.yaml", call.tables) as known:
+            known["orders"] = applied
+            raise LakeError("result.json could not be written: No space left on device", fix="free space there")
+
+    with pytest.raises(LakeError) as ended:
+        run_out_of_space()
 
     assert ended.value.__notes__[0] == (
         "orders: commit 7 was made and stands in the lake, whatever this run could not write down"
