@@ -127,6 +127,20 @@ def large(mebibytes: int, rows: int) -> Shape:
     )
 
 
+def orders(rows: int, silent: int, late: int, deleted: int) -> Shape:
+    """Orders as a shop has them; what grows with their number, and what with their drift."""
+    return Shape(
+        f"{rows:,} rows, {silent + late + deleted:,} drifted",
+        rows,
+        "customer_id int not null, status text not null, amount numeric(12,2) not null, note text",
+        "i % 100000, (array['NEW','PAID','SHIPPED','RETURNED'])[1 + i % 4], i / 100.0, 'note of order ' || i",
+        "amount = amount + 0.01",
+        silent=silent,
+        late=late,
+        deleted=deleted,
+    )
+
+
 SHAPES = {
     "empty": Shape("0 rows", 0, "note text", "'note'", "note = 'changed'"),
     "days-2000": days(2_000),
@@ -135,16 +149,10 @@ SHAPES = {
     "columns-500": wide(500),
     "value-1": large(1, 100),
     "value-50": large(50, 4),
-    "drift": Shape(
-        "3,000,000 rows, 300,000 drifted",
-        3_000_000,
-        "customer_id int not null, status text not null, amount numeric(12,2) not null, note text",
-        "i % 100000, (array['NEW','PAID','SHIPPED','RETURNED'])[1 + i % 4], i / 100.0, 'note of order ' || i",
-        "amount = amount + 0.01",
-        silent=270_000,
-        late=20_000,
-        deleted=10_000,
-    ),
+    "drift": orders(3_000_000, 270_000, 20_000, 10_000),
+    "rows-1m": orders(1_000_000, 60, 20, 20),
+    "rows-5m": orders(5_000_000, 60, 20, 20),
+    "rows-20m": orders(20_000_000, 60, 20, 20),
 }
 
 
