@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from uuid import uuid4
@@ -29,6 +29,7 @@ from hudi_reconcile.core.lake.locks import FILE_LOCK, PROVIDER, LockProviderErro
 from hudi_reconcile.core.tables.values import Instant
 from hudi_reconcile.lake.bridge import Timeline, describe_failure, list_causes, read_timeline_clock, roll_back
 from hudi_reconcile.lake.files import Files
+from hudi_reconcile.lake.lease import Renewal
 from hudi_reconcile.lake.odd_rows import spell_keys
 from hudi_reconcile.lake.options import split_lock_options
 from hudi_reconcile.lake.timeline import COMMIT, PREFIX, find_commit, list_writers_in_flight
@@ -41,14 +42,14 @@ _CLOCK_LOOKS, _CLOCK_LOOK_SECONDS = 20, 0.5
 class Target:
     """The table a commit goes to; `exists` is False for the commit that makes it.
 
-    `still_ours` is asked before each: it raises where the lease under which we write was lost.
+    `lease` is asked before each: it raises where that under which we write was lost.
     """
 
     spark: SparkSession
     path: str
     name: str
     exists: bool = True
-    still_ours: Callable[[], None] | None = None
+    lease: Renewal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,8 @@ def commit(
     key = COMMIT if prefix == PREFIX else prefix + COMMIT
     carried = {**metadata, key: token, "hoodie.datasource.write.commitmeta.key.prefix": prefix}
     before = _look_before(target)
-    if target.still_ours is not None:
-        target.still_ours()
+    if target.lease is not None:
+        target.lease.refuse_lost()
     try:
         spell_keys(frame, options).write.format("hudi").options(**options, **carried).mode("append").save(target.path)
     except (Py4JJavaError, PySparkException) as error:
@@ -164,12 +165,15 @@ def _clear(target: Target, error: Py4JJavaError | PySparkException, before: _See
     if now.rollbacks - before.rollbacks or LOCKED_OUT in {cause.name for cause in _causes(error)}:
         mine = []
     for requested in mine:
-        if target.still_ours is not None:
-            target.still_ours()
+        if target.lease is not None:
+            target.lease.left.add(requested)
+            target.lease.refuse_lost()
         try:
             roll_back(target.spark, target.path, target.name, requested)
         except Py4JJavaError:
             continue  # named as left behind; the next run with the lease rolls it back
+        if target.lease is not None:
+            target.lease.left.discard(requested)
     return tuple(instant for instant in _look_before(target).in_flight if instant not in before.in_flight)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import reduce
@@ -32,6 +32,7 @@ from hudi_reconcile.lake.bridge import Timeline, has_classes, skip_probes
 from hudi_reconcile.lake.commit import Target, commit, commit_alone
 from hudi_reconcile.lake.files import Files
 from hudi_reconcile.lake.foreign import hinder_changelog
+from hudi_reconcile.lake.lease import Renewal
 from hudi_reconcile.lake.odd_rows import check_types, check_values, has_mixed_keys, leave_out_odd
 from hudi_reconcile.lake.options import Index, WriteOptions, Writer, build_create_options, build_overwrite_options
 from hudi_reconcile.lake.reads import SnapshotReader, read_newest, read_unmerged, redact_failures
@@ -98,7 +99,7 @@ class HudiLake:
         self._adopt = adopt
         self._alone = alone or nullcontext()
         self._writer = Writer(spark, self._files, self._options)
-        self._still_ours: Callable[[], None] | None = None
+        self._renewal: Renewal | None = None
         self._reader = SnapshotReader(spark, self._path)
         self._wrote = False
 
@@ -183,7 +184,7 @@ class HudiLake:
             # Only where these rows need it: other writers of the table have to know the record key's columns.
             table = replace(table, spelled=table.spelled and has_mixed_keys(frame, table.record_key))
             check_values(frame, table.record_key, partitions, spelled=table.spelled)
-        target = Target(self._spark, self._path, table.name, exists=False, still_ours=self._still_ours)
+        target = Target(self._spark, self._path, table.name, exists=False, lease=self._renewal)
         return commit(target, frame, build_create_options(self._options, table), commit_metadata(checkpoint, labels))
 
     def upsert(self, rows: Frame, table: LakeTable, checkpoint: Checkpoint, labels: Mapping[str, str]) -> Instant:
@@ -295,8 +296,8 @@ class HudiLake:
 
     def roll_back(self, requested: str) -> None:
         """Roll back an instant in flight. Raises LakeError where Hudi cannot, RefusedError where it has completed."""
-        if self._still_ours is not None:
-            self._still_ours()
+        if self._renewal is not None:
+            self._renewal.refuse_lost()
         if not roll_back_dead(Target(self._spark, self._path, self._name), requested):
             raise RefusedError(
                 f"Hudi table {self._path}: instant {requested} has completed: its writer is alive, and nothing was rolled back",
@@ -338,12 +339,12 @@ class HudiLake:
         """
         choose_lock(self._path, self._options.overrides, has_client=self._has_client)
         target = Target(self._spark, self._path, self._name)
-        with hold_lease(target, self._files, owner, adopt=self._adopt) as still_ours:
-            self._still_ours = still_ours
+        with hold_lease(target, self._files, owner, adopt=self._adopt) as renewal:
+            self._renewal = renewal
             try:
                 yield
             finally:
-                self._still_ours = None
+                self._renewal = None
 
     def _known_seq(self, checkpoint: Checkpoint) -> int:
         """The greatest read sequence handed out so far, by the timeline and by the caller."""
@@ -362,7 +363,7 @@ class HudiLake:
     def _target(self, table: LakeTable) -> Target:
         """Of a write into the table, whose own reads nobody counts."""
         self._wrote = True
-        return Target(self._spark, self._path, table.name, still_ours=self._still_ours)
+        return Target(self._spark, self._path, table.name, lease=self._renewal)
 
     def _timeline(self) -> Timeline:
         return Timeline(self._spark, self._path)

@@ -25,7 +25,7 @@ from hudi_reconcile.lake.files import Files
 
 LEASE_MS = 300_000
 RENEW_SECONDS = 60.0
-_HELD: set[str] = set()  # tokens of the leases that blocks of this process hold now
+_LEFT = "left"  # no process began then: the lease is of work that is no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +142,7 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
     if lease is None:
         claim = decide_damaged_claim(modified_ms, now_ms=now_ms)
     else:
-        is_left = (
-            lease.holder == me and lease.token not in _HELD
-        )  # by work of this very process, which ended in an error
-        claim = decide_claim(lease, me, now_ms=now_ms, is_alive=not is_left and is_alive(lease.holder))
+        claim = decide_claim(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
     taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
     if claim is Claim.HELD or not files.supplant(path, text, format_lease(taken.heir)):
         raise _build_held_error(path, lease if claim is Claim.HELD else _read_lease(files, path))
@@ -166,32 +163,42 @@ def give_back(files: Files, table_path: str, taken: Taken) -> None:
         files.delete(path)
 
 
+def leave_behind(files: Files, table_path: str, taken: Taken) -> None:
+    """Leave the lease as that of a process that died, if it is still ours: the next holder clears up what its work began."""
+    path, now_ms = build_lease_path(table_path), _read_clock_ms()
+    content = files.read(path)
+    lease = None if content is None else parse_lease(content[0])
+    if content is not None and lease is not None and lease.token == taken.lease.token:
+        dead = replace(lease, holder=replace(lease.holder, started=_LEFT), expires_ms=now_ms)
+        files.swap(path, content[0], format_lease(dead))
+
+
 @contextmanager
 def release_lease(
     files: Files, table_path: str, taken: Taken, leaves_work: Callable[[], bool] = lambda: False
 ) -> Iterator[None]:
-    """Give the lease back at the end, and after an error; an interrupted process leaves it, and one that `leaves_work`.
+    """Give the lease back at the end, and after an error; an interrupted process leaves it, and an error that `leaves_work`.
 
-    Java may be gone by then, through which files are removed, and only the lease of ended work lets the next one take over.
+    Java may be gone by then, through which files are removed, and only the lease of a dead process lets the next one take over.
     """
-    _HELD.add(taken.lease.token)
     try:
         yield
-        give_back(files, table_path, taken)
     except (Exception, GeneratorExit):
         with suppress(Exception):  # what is told is why the work ended; a lease that stays is taken over
-            if not leaves_work():
-                give_back(files, table_path, taken)
+            (leave_behind if leaves_work() else give_back)(files, table_path, taken)
         raise
-    finally:
-        _HELD.discard(taken.lease.token)
+    give_back(files, table_path, taken)
 
 
 class Renewal:
-    """Renews a lease from a thread until stopped; a renewal that fails is tried again a minute later."""
+    """Renews a lease from a thread until stopped; a renewal that fails is tried again a minute later.
+
+    `left` are the instants of failed writes under it that are still to be rolled back.
+    """
 
     def __init__(self, files: Files, table_path: str, lease: Lease) -> None:
         self._files, self._path, self._lease = files, build_lease_path(table_path), lease
+        self.left = set[str]()
         self._stop = threading.Event()
         self._one = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="lease renewal", daemon=True)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from py4j.protocol import Py4JJavaError
 
@@ -112,13 +111,6 @@ def _look(target: Target, files: Files, lease: Lease | None, *, is_alone: bool) 
     return sort_leftovers(in_flight, beats, lease, _read_clock_ms(), is_alone=is_alone), beats
 
 
-def _has_left_instants(target: Target, files: Files, lease: Lease) -> bool:
-    """Whether a write that failed, such as on a full disk, left its instant: Hudi itself takes it back after minutes only."""
-    if not has_table(files, target.path):
-        return False
-    return any(requested >= lease.since for requested in list_writers_in_flight(Timeline(target.spark, target.path)))
-
-
 def _has_own_commits_only(target: Target, files: Files, lease: Lease | None) -> bool:
     if lease is None:
         return True
@@ -142,20 +134,21 @@ def _read_clock_ms() -> int:
 
 
 @contextmanager
-def hold_lease(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[Callable[[], None]]:
-    """Hold the lease, and give what to call before a write: it raises SupersededError where the lease was lost meanwhile.
+def hold_lease(target: Target, files: Files, owner: str, *, adopt: bool = False) -> Iterator[lease.Renewal]:
+    """Hold the lease, and give what is asked before a write: it raises SupersededError where the lease was lost meanwhile.
 
     An interrupted process leaves it, and so does an error that leaves an instant in flight: only such a lease lets the next one
     clear up at once. A table that another tool made is cleared only where it is adopted.
     """
     path = target.path
     taken = lease.take(files, path, owner, read_timeline_clock(target.spark))
-    with lease.release_lease(files, path, taken, partial(_has_left_instants, target, files, taken.lease)):
+    renewal = lease.Renewal(files, path, taken.lease)
+    with lease.release_lease(files, path, taken, lambda: bool(renewal.left)):
         if has_table(files, path) and (adopt or is_ours(Timeline(target.spark, path).properties())):
             with lease.Renewal(files, path, taken.heir):
                 clear(
                     target, files, taken.dead, is_alone=not adopt and _has_own_commits_only(target, files, taken.dead)
                 )
         lease.clear_inheritance(files, path, taken)
-        with lease.Renewal(files, path, taken.lease) as renewal:
-            yield renewal.refuse_lost
+        with renewal:
+            yield renewal

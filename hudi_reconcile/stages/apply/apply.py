@@ -100,9 +100,7 @@ def apply(
             course.skip_to(StepName.VERIFY)
             return _add_steps(course, _reverify(_work(job, plan, findings_path, rest, edges), edges, listing, course))
         course.begin(StepName.GUARD)
-        if no := _refusals(
-            job.policy, plan, approval, rest.action, _judge_shrinkage(job.policy, plan, table, edges.source)
-        ):
+        if no := _refusals(job.policy, plan, approval, rest.action, _guard_size(job.policy, plan, table, edges.source)):
             return _add_steps(course, build_refused_result(job, plan, no, landed=bool(landed)))
         if approval.dead_writers:
             course.begin(StepName.ROLL_BACK)
@@ -182,7 +180,7 @@ def _reverify(work: ApplyWork, edges: Edges, listing: Listing | None, course: Co
     return replace(result, schema=work.pair.schema, columns=work.pair.types, notes=notes, cost=cost)
 
 
-def _judge_shrinkage(policy: Policy, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
+def _guard_size(policy: Policy, plan: Plan, table: SourceTable, source: Source) -> tuple[Guard, ...]:
     planned = next((guard.found for guard in plan.guards if guard.name == "empty_source"), 0)
     if not plan.deletes or not isinstance(planned, int) or not planned:
         return ()

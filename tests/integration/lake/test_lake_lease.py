@@ -63,7 +63,8 @@ def test_write_that_failed_leaves_the_lease_with_its_instant_and_the_next_of_the
         with pytest.raises(LakeError, match="No space left"), lake.lease("run 1"):
             lake.upsert(rows, table_of(lake), checkpoint(2), {})
     left = len(list(timeline.glob("*.requested")))
-    assert json.loads(file.read_text())["owner"] == "run 1"
+    lease = json.loads(file.read_text())
+    assert (lease["owner"], lease["holder"]["pid"], lease["holder"]["started"]) == ("run 1", os.getpid(), "left")
     monkeypatch.setattr(recover, "SILENT_MS", 1_000)
     time.sleep(1.1)
     with lake.lease("run 2"):
