@@ -101,8 +101,8 @@ def _jdbc_table(engine: jdbc.JdbcEngine, relation: Relation, *, title: str, sql:
         title=title,
         sql=sql,
         columns=columns,
-        # As the catalog has it: whether a product keeps its keys is counted by each pull.
-        keys=tuple(jdbc.unique_keys(database.primary_key(relation), indexes, nullable, is_kept=True)),
+        # As the catalog has it: where nothing is known to keep a key, each pull counts.
+        keys=tuple(jdbc.unique_keys(database.primary_key(relation), indexes, nullable, proven=True)),
         indexed=frozenset(_first(index.columns for index in indexes if not index.is_partial)) if indexes else None,
         unread=unread,
         key_kinds=KEY_KINDS - ({Kind.BYTES} if product.texts.hex is None else set()),

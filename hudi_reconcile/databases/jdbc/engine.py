@@ -268,7 +268,7 @@ class JdbcEngine(Untold):
                 database.primary_key(table),
                 indexes,
                 {c.name for c in columns if c.nullable},
-                is_kept=self._product.proven,
+                proven=self._product.proven,
             ),
             name=name,
             identity=f"{self.place}/{name}",
@@ -372,16 +372,15 @@ def _login(source: JdbcSource, driver: str | None, fixed: Mapping[str, str]) -> 
 
 
 def unique_keys(
-    primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str], *, is_kept: bool
+    primary: tuple[str, ...], indexes: list[DriverIndex], nullable: set[str], *, proven: bool
 ) -> list[UniqueKey]:
-    """The primary key, and the whole unique indexes; proof of anything only where the product is known to keep them.
+    """The primary key, and the whole unique indexes.
 
-    Db2, Snowflake, Redshift and Vertica have keys that nobody enforces, Oracle ones that are disabled.
+    A primary key may be declared and not enforced (Db2, Snowflake, Redshift, Vertica) or disabled (Oracle): of a product that
+    was never run it is proof only where a unique index stands behind it.
     """
+    whole = [index for index in indexes if index.is_unique and not index.is_partial]
+    is_kept = proven or any(set(index.columns) <= set(primary) for index in whole)
     keys = [UniqueKey(primary, is_primary=True, is_proof=is_kept)] if primary else []
-    keys += [
-        UniqueKey(index.columns, is_primary=False, is_proof=is_kept and not nullable & set(index.columns))
-        for index in indexes
-        if index.is_unique and not index.is_partial
-    ]
+    keys += [UniqueKey(index.columns, is_primary=False, is_proof=not nullable & set(index.columns)) for index in whole]
     return keys

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -110,16 +110,28 @@ def test_configured_key_is_proven_only_by_a_whole_unique_index_over_not_null_col
     assert found.key_proven is proven
 
 
+BEHIND = DriverIndex(("ID",), is_unique=True, is_partial=False)
+
+
 @pytest.mark.parametrize(
-    ("url", "driver", "proven"), [("jdbc:h2:mem:x", None, True), ("jdbc:db2:x", "a.Driver", False)]
+    ("url", "indexes", "proven"),
+    [
+        ("jdbc:h2:mem:x", [], True),
+        ("jdbc:db2:x", [], False),
+        ("jdbc:db2:x", [BEHIND], True),
+        ("jdbc:db2:x", [replace(BEHIND, is_partial=True)], False),
+        ("jdbc:db2:x", [replace(BEHIND, is_unique=False)], False),
+        ("jdbc:db2:x", [replace(BEHIND, columns=("ID", "N"))], False),
+    ],
 )
-def test_primary_key_is_proof_only_where_the_product_is_known_to_keep_it(
-    url: str, driver: str | None, *, proven: bool
+def test_primary_key_of_a_product_that_was_never_run_is_proof_only_with_a_unique_index_behind_it(
+    url: str, indexes: list[DriverIndex], *, proven: bool
 ) -> None:
     """Db2 has keys that are NOT ENFORCED, and lists them as any other."""
-    found = engine(OneTable([number("ID")], ("ID",)), url, driver=driver).describe(
-        TableRequest(name="t", table="orders")
-    )
+    database = OneTable([number("ID"), number("N")], ("ID",), indexes)
+    driver = {} if url.startswith("jdbc:h2") else {"driver": "a.Driver"}
+
+    found = engine(database, url, **driver).describe(TableRequest(name="t", table="orders"))
 
     assert (found.table.key, found.key_proven) == (("ID",), proven)
 
