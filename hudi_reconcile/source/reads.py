@@ -34,7 +34,7 @@ from hudi_reconcile.core.sweep.segments import (
     SegmentSet,
     merge_ranges,
 )
-from hudi_reconcile.core.tables.key_encoding import ORDERED_KINDS, KeyValue, parse_key
+from hudi_reconcile.core.tables.key_encoding import BYTEWISE_KINDS, ORDERED_KINDS, KeyValue, parse_key
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, INCREMENTING_KINDS, Column, Kind
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.databases.base import Catalogued, Engine, JdbcTarget
@@ -301,7 +301,7 @@ def can_range(key: Column, catalog: Catalogued) -> bool:
 
     MariaDB sorts uuids by their last group first, and takes some that it would not make for no uuids at all (MDEV-26664).
     """
-    return key.kind in ORDERED_KINDS and (key.kind not in (Kind.TEXT, Kind.UUID) or catalog.is_bytewise)
+    return key.kind in ORDERED_KINDS and (key.kind not in BYTEWISE_KINDS or catalog.is_bytewise)
 
 
 # --- helpers ---

@@ -19,6 +19,7 @@ _EXACT = Context(prec=200)
 _TEXT_CHARS = 48  # of an edge: it only has to lie between keys
 DAY_MICROS = 86_400_000_000
 _OPEN_TEXT = frozenset({Kind.TEXT, Kind.CHAR, Kind.OWN_TEXT})
+BYTEWISE_KINDS = frozenset({Kind.UUID, Kind.TEXT})  # ordered where the database sorts them by their bytes
 ORDERED_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.UUID, Kind.TEXT})
 
 

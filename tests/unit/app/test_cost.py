@@ -152,9 +152,8 @@ def test_run_adds_up_what_its_steps_cost(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(commands, "sweep", lambda *_: None)
     monkeypatch.setattr(commands, "_leave", lambda *_: (results["sweep"], plan))
     monkeypatch.setattr(commands, "_apply", lambda *_: results["apply"])
-    one = cast(
-        "TableRun", SimpleNamespace(table=SimpleNamespace(name="t", sweep=SweepConfig()), edges=None, limit=TimeLimit())
-    )
+    table = SimpleNamespace(name="t", sweep=SweepConfig())
+    one = cast("TableRun", SimpleNamespace(table=table, edges=None, limit=TimeLimit(), pause=None))
 
     cost = commands._nightly(one, Approval(), None).cost
 
