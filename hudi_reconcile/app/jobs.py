@@ -21,7 +21,7 @@ from hudi_reconcile.core.plan.guards import Policy
 from hudi_reconcile.core.pull.source_lineage import digest_filter
 from hudi_reconcile.core.result_parts import CompareSettings
 from hudi_reconcile.core.source.jdbc import is_jdbc
-from hudi_reconcile.core.source.load import LoadLimits, find_busy_reason
+from hudi_reconcile.core.source.server_load import LoadLimits, find_busy_reason
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.tables.masking import SHOW, Masking, list_shown_names, note_masking
 from hudi_reconcile.core.tables.partitions import list_whole_columns
@@ -135,7 +135,7 @@ def _find_pause_reason(file: Path | None, limits: LoadLimits, engine: Engine) ->
         return f"{file} is there"
     if limits.statements is None and limits.lag_seconds is None:
         return ""
-    return find_busy_reason(limits, engine.load(), engine.place)
+    return find_busy_reason(limits, engine.server_load(), engine.place)
 
 
 def request_proof(table: TableConfig, known: KnownProof, *, is_full: bool) -> ProofRequest | None:

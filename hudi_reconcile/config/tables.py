@@ -244,7 +244,8 @@ class PauseConfig(Section):
         None, ge=0, le=_MOST_STATEMENTS, description="While the server runs more statements of others than this."
     )
     lag: PositiveDuration | None = Field(
-        None, description="While a replica is further behind: the one that is read, or PostgreSQL's slowest."
+        None,
+        description="While a replica lags more than this: the one that is read, or the slowest of a PostgreSQL primary.",
     )
     limit: PositiveDuration = Field(
         timedelta(minutes=30), description="A longer pause ends the table's sweep, unverified."

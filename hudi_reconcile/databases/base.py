@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Protocol
 
-from hudi_reconcile.core.source.load import ServerLoad
+from hudi_reconcile.core.source.server_load import ServerLoad
 from hudi_reconcile.core.tables.kinds import Column
 from hudi_reconcile.core.tables.values import Moment, PartitionField, SourceTable
 from hudi_reconcile.sql.dialect import Buckets, Dialect, Digests, Ranks
@@ -119,7 +119,7 @@ class Engine(Protocol):
         """The ids of the server's transactions so far, where it keeps such; None on a replica, and where it does not."""
         ...
 
-    def load(self) -> ServerLoad:
+    def server_load(self) -> ServerLoad:
         """How busy the server is with others than this run; one small statement, or two."""
         ...
 
@@ -179,7 +179,7 @@ class Untold:
         """Not told."""
         return None
 
-    def load(self) -> ServerLoad:
+    def server_load(self) -> ServerLoad:
         """Not told."""
         return ServerLoad(None, None, "nothing is known of the load of such a database")
 

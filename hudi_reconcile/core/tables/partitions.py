@@ -140,7 +140,7 @@ def derive_path_rule(
 def select_derived(
     source: SourceTable, lake: LakeTable, partition_by: Sequence[PartitionField], exclude: Collection[str]
 ) -> PathRule | None:
-    """The derived partition columns of the lake that it also holds the origin of, if as text; None where there is none."""
+    """The derived partition columns whose origin the lake holds too, as a date, a time or text; None where there is none."""
     origins = {column.name for column in lake.columns if column.type in _CALENDAR_TYPES}
     derived = (field.lake_name for field in partition_by if field.transform != "identity")
     fields = tuple(_find_field(name, source, lake, partition_by) for name in derived if name not in exclude)

@@ -14,8 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.cursor import watermark_text
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.source.proposal import UniqueKey
+from hudi_reconcile.core.source.server_load import ServerLoad
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import PEERS, REPLICA, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control
@@ -144,7 +144,7 @@ class MysqlEngine(ServerEngine):
         up = next((int(row["Value"]) for row in self._plane.rows("show global status like 'Uptime'")), None)
         return ServerPosition(ids, None if up is None else int(now["clock_micros"]) - up * 1_000_000)
 
-    def load(self) -> ServerLoad:
+    def server_load(self) -> ServerLoad:
         """Threads that run, this run's other ones among them, and how far this replica is behind."""
         now, threads = self._plane.one(dialect.CLOCK_QUERY), self._plane.one(dialect.LOAD_QUERY)
         statements = max(0, int(threads["Value"]) - 1)
@@ -260,12 +260,14 @@ class MysqlEngine(ServerEngine):
         return True
 
     def _refuse_hidden_columns(self, request: TableRequest, name: str) -> None:
-        """The catalog shows columns that this user was granted, and no others: they would seem to be gone."""
+        """The catalog lists only the columns granted to this user, so that the others would look dropped."""
         try:
             self._plane.rows(f"select * from {name} limit 0")
         except SourceError as error:
-            if not any(code in error.message for code in ("(error 1142)", "(error 1143)")) or not self._can_read(name):
-                return
+            if not any(code in error.message for code in ("(error 1142)", "(error 1143)")):
+                raise  # what was not told is not taken for granted
+            if not self._can_read(name):
+                return  # nothing was granted, which whoever reads is told
             raise SourceError(
                 f"table {request.name}: this user was granted some columns of {name} only, and the catalog hides the others",
                 fix=f"GRANT SELECT ON {name} to the user, or name the columns to copy: tables[{request.name}].source.columns",

@@ -13,8 +13,8 @@ import psycopg
 
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.load import ServerLoad
 from hudi_reconcile.core.source.proposal import UniqueKey
+from hudi_reconcile.core.source.server_load import ServerLoad
 from hudi_reconcile.core.tables.values import REPLICA, SUBSCRIBER, Moment, SourceTable, choose_replica_bound
 from hudi_reconcile.databases import control as plane
 from hudi_reconcile.databases.base import (
@@ -177,8 +177,8 @@ class PostgresEngine(ServerEngine):
             return None
         return None if timeline is None else str(int(timeline, 16))
 
-    def load(self) -> ServerLoad:
-        """Other sessions' statements, of whichever database, and the slowest replica, or this one where it is one."""
+    def server_load(self) -> ServerLoad:
+        """Statements that other sessions run in any database, and the lag of the slowest replica; on a replica its own lag."""
         row = self._plane.one(dialect.LOAD_QUERY)
         if not row["sees_all"]:
             return ServerLoad(None, None, "GRANT pg_read_all_stats to this role")

@@ -156,12 +156,12 @@ def test_load_counts_statements_of_others_that_run_and_none_that_wait_or_are_our
             until = time.monotonic() + 30
             while len(ours.rows(SLEEPERS)) < len(held):
                 assert time.monotonic() < until
-            during = ours.load()
+            during = ours.server_load()
             pg.execute(f"select pg_cancel_backend(pid) from ({SLEEPERS}) s")
             for statement in held:
                 with pytest.raises((SourceError, psycopg.OperationalError)):
                     statement.result()
-        after = ours.load()
+        after = ours.server_load()
 
     assert (during.statements, after.statements) == (1, 0)
     assert (during.lag_seconds, after.lag_seconds) == (0.0, 0.0)
@@ -171,7 +171,7 @@ def test_load_is_not_told_to_a_role_that_sees_its_own_sessions_alone(pg: Databas
     login = role(pg, "blind")
     try:
         with engine(pg, **login) as found:
-            load = found.load()
+            load = found.server_load()
     finally:
         drop_role(pg, login)
 

@@ -451,10 +451,10 @@ def test_rows_of_each_segment_are_counted_by_the_server_as_they_are_read(
 
 def test_load_counts_threads_that_run_and_a_primary_does_not_tell_of_its_replicas(maria: MariaDatabase) -> None:
     with engine(maria) as ours, maria.connect() as busy, ThreadPoolExecutor(1) as threads:
-        before = ours.load()
+        before = ours.server_load()
         held = threads.submit(busy.cursor().execute, "select sleep(30)")
         until = time.monotonic() + 20
-        while (during := ours.load()).statements == before.statements:
+        while (during := ours.server_load()).statements == before.statements:
             assert time.monotonic() < until
         maria.execute(f"kill query {busy.thread_id()}")
         with pytest.raises(pymysql.OperationalError, match="interrupted"):

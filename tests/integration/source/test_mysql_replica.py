@@ -68,7 +68,7 @@ def test_replica_says_how_far_it_is_behind_that_it_has_stopped_and_to_whom_it_do
             time.sleep(0.2)
         facts = asked(replica)[1]
         with engine(replica) as found:
-            lag_seconds = found.load().lag_seconds
+            lag_seconds = found.server_load().lag_seconds
         run(replica, "stop slave sql_thread")
         stopped, _ = asked(replica)
         later = position(primary)

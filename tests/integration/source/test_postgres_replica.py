@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.core.source.load import ServerLoad
+from hudi_reconcile.core.source.server_load import ServerLoad
 from hudi_reconcile.core.tables.values import Moment
 from hudi_reconcile.databases.postgres.engine import PostgresEngine
 from hudi_reconcile.demo.postgres import PostgresServer
@@ -35,7 +35,7 @@ def asked(server: PostgresServer) -> Moment:
 def load(server: PostgresServer) -> ServerLoad:
     where: dict[str, Any] = {"host": server.host, "port": server.port, "user": server.user, "password": server.password}
     with closing(PostgresEngine(Connection(dialect="postgresql", database="postgres", **where))) as engine:
-        return engine.load()
+        return engine.server_load()
 
 
 def clock(server: PostgresServer) -> int:
@@ -81,10 +81,12 @@ def test_replica_of_a_primary_at_rest_is_believed_up_to_its_last_word() -> None:
 def test_lag_is_told_by_the_replica_that_replays_late_and_by_its_primary() -> None:
     with replicated_postgres() as (primary, replica, _):
         run(primary, "create table t (id int)")
-        at_rest = load(replica).lag_seconds
+        until = time.monotonic() + 60
+        while at_rest := load(replica).lag_seconds:
+            assert time.monotonic() < until
+            time.sleep(0.2)
         run(replica, "select pg_wal_replay_pause()")
         run(primary, "insert into t values (1)")
-        until = time.monotonic() + 60
         while not ((behind := load(replica).lag_seconds or 0) and (load(primary).lag_seconds or 0) > 1):
             assert time.monotonic() < until
             time.sleep(0.2)
@@ -109,6 +111,9 @@ def test_moment_of_a_replica_changes_with_every_commit_that_it_replays() -> None
             middle.execute("insert into t values (2)")
             run(primary, "insert into t values (3)")
             until = time.monotonic() + 60
+            while not run(replica, "select to_regclass('t')::text")[0][0]:
+                assert time.monotonic() < until
+                time.sleep(0.1)
             while run(replica, "select count(*) from t")[0][0] != 1:
                 assert time.monotonic() < until
                 time.sleep(0.1)

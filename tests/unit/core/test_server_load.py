@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hudi_reconcile.core.errors import UsageError
-from hudi_reconcile.core.source.load import LoadLimits, ServerLoad, find_busy_reason
+from hudi_reconcile.core.source.server_load import LoadLimits, ServerLoad, find_busy_reason
 
 PLACE = "db:5432/shop"
 BOTH = LoadLimits(statements=2, lag_seconds=30.0)

@@ -21,7 +21,7 @@ class ServerLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadLimits:
-    """What a source may be busy with while it is read; None: with any number."""
+    """How busy a source may be while it is read; None sets no limit."""
 
     statements: int | None
     lag_seconds: float | None
