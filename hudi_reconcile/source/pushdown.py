@@ -110,10 +110,8 @@ def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, 
 
     def read(cut: Segmentation) -> tuple[SegmentVersions, ...]:
         what = digests.Digested(agreement.columns, agreement.key, cut)
-        parts = [
-            digests.version_query(database, table.name, what, (*where, *part)) for part in _parts(engine, table, cut)
-        ]
-        rows = [row for answer in _send(engine, parts) for row in answer.result()]
+        # In one statement, which scans the table: of parts each one goes through the key's index, twice the processor time.
+        rows = engine.rows(digests.version_query(database, table.name, what, where))
         versions = (
             SegmentVersions(int(row["hr_segment"]), int(row["hr_rows"]), wrap_digest(int(row["hr_sum"])))
             for row in rows

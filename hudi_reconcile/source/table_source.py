@@ -181,9 +181,20 @@ class TableSource:
         sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in rows)
         return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
-    def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
+    def find_uncarried(
+        self,
+        table: SourceTable,
+        window: Window | None,
+        *,
+        cut: RangeSegments | None = None,
+        segments: SegmentSet | None = None,
+    ) -> tuple[str, ...]:
         """Calendar columns with values that the JDBC read would alter."""
-        query = reads.uncarried_query(self._dialect, table.name, table.columns, self._where(table, window))
+        predicates = self._where(table, window)
+        if cut is None or segments is None:
+            query = reads.uncarried_query(self._dialect, table.name, table.columns, predicates)
+        else:
+            query = reads.uncarried_in_segments(self._dialect, table, cut, segments, predicates)
         if query is None:
             return ()
         sql, names = query

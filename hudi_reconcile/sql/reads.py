@@ -16,6 +16,7 @@ from hudi_reconcile.core.sweep.segments import KeyRange, RangeSegments, SegmentS
 from hudi_reconcile.core.tables.key_encoding import Key, KeyValue, convert_to_micros, write_edge
 from hudi_reconcile.core.tables.kinds import CALENDAR_KINDS, TEXT_KINDS, Column, Kind
 from hudi_reconcile.core.tables.partitions import CalendarRange, Condition, Equals, IsEmpty, Near
+from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.sql.dialect import Dialect
 
 
@@ -111,6 +112,18 @@ def uncarried_query(
     """Counts per column of the values that the JDBC read would alter, and the columns' names; None without any such column."""
     counts, names = _uncarried_counts(dialect, columns)
     return (f"select {', '.join(counts)} from {table}{where_clause(predicates)}", names) if names else None
+
+
+def uncarried_in_segments(
+    dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, predicates: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]] | None:
+    """The same of the rows of some segments, by the key's index; of all where these are more ranges than a statement holds."""
+    ranges = merge_ranges(cut, segments)
+    if not ranges or len(ranges) > dialect.RANGES_AT_ONCE:
+        return uncarried_query(dialect, table.name, table.columns, predicates)
+    shown = ", ".join(dialect.quote(column.name) for column in table.columns)
+    rows = dialect.ranges_query(shown, table.name, cut.column, ranges, predicates)
+    return uncarried_query(dialect, f"({rows}) hr_n", table.columns, ())
 
 
 def survey_query(

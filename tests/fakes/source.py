@@ -66,6 +66,7 @@ class FakeSource:
     largest_read: int = 0
     faults: KeyFaults = field(default_factory=lambda: KeyFaults(0, 0, ()))
     altered: tuple[str, ...] = ()
+    altered_key: int | None = None  # the one row that has such values, where not all have
     lost_in_reads: set[int] = field(default_factory=set)
     unnameable: bool = False
     by_clock: bool = False  # no two moments have one name, as where the engine names them by its clock
@@ -200,8 +201,17 @@ class FakeSource:
     def find_key_faults(self, table: SourceTable) -> KeyFaults:
         return replace(self.faults, null_keys=self.faults.null_keys + (None in self._now()))
 
-    def find_uncarried(self, table: SourceTable, window: Window | None) -> tuple[str, ...]:
-        return self.altered
+    def find_uncarried(
+        self,
+        table: SourceTable,
+        window: Window | None,
+        *,
+        cut: RangeSegments | None = None,
+        segments: SegmentSet | None = None,
+    ) -> tuple[str, ...]:
+        if cut is None or segments is None or self.altered_key is None:
+            return self.altered
+        return self.altered if cut.find_segment(self.altered_key) in segments.ids else ()
 
     def survey(self, table: SourceTable) -> Callable[[], Survey]:
         found = Survey(self.count_rows(table), self.altered)

@@ -74,7 +74,8 @@ class Standing:
 class ContentProof:
     """What is known to be equal. `coverage` says when each segment was last compared; `open_segments` were not equal then.
 
-    A segment that was compared, is not open and has no entry held no row on either side.
+    A segment that was compared, is not open and has no entry held no row on either side. `altered` are the columns that held
+    values which a read alters, in whatever row; None where the proof does not say.
     """
 
     standing: Standing
@@ -82,6 +83,7 @@ class ContentProof:
     open_segments: SegmentSet
     entries: Mapping[int, ProvenSegment]
     run_id: str = ""
+    altered: tuple[str, ...] | None = None
 
     def list_proven(self) -> frozenset[int]:
         """The segments of which something is proven."""
@@ -152,7 +154,13 @@ def find_changed(proof: ContentProof, lake: Mapping[int, tuple[int, int, int]], 
 
 
 def renew_proof(
-    proof: ContentProof, met: SegmentSet, equal: Mapping[int, ProvenSegment], micros: int, run_id: str
+    proof: ContentProof,
+    met: SegmentSet,
+    equal: Mapping[int, ProvenSegment],
+    micros: int,
+    run_id: str,
+    *,
+    altered: tuple[str, ...] | None = None,
 ) -> ContentProof:
     """The proof after a sweep that compared the segments that `met`, of which `equal` may be carried from now on.
 
@@ -169,6 +177,7 @@ def renew_proof(
         SegmentSet.of(left_open),
         {**kept, **{segment: entry for segment, entry in equal.items() if segment in compared and entry.rows}},
         run_id,
+        altered,
     )
 
 
@@ -188,6 +197,7 @@ def build_proof_document(table: str, proof: ContentProof) -> dict[str, Any]:
         "standing": dict(proof.standing.facts),
         "transactions": proof.standing.transactions,
         "coverage": build_coverage_document(table, proof.coverage),
+        "altered": None if proof.altered is None else list(proof.altered),
         "open": list(proof.open_segments.ids),
         "segments": order,
         "rows": [entry.rows for entry in entries],
@@ -206,6 +216,9 @@ def parse(document: Mapping[str, Any]) -> ContentProof:
         names = ("segments", "rows", "high", "low")
         if not all(type(number) is int for name in (*names, "open") for number in document[name]):
             raise ValueError("proof.json holds something else where numbers are")
+        altered = document.get("altered")  # which earlier versions did not write
+        if not isinstance(altered, list | None) or not all(isinstance(name, str) for name in altered or ()):
+            raise ValueError("proof.json names altered columns oddly")
         versions = [int(text, 16) for text in document["versions"]]
         columns = (document["rows"], versions, document["high"], document["low"])
         entries = {
@@ -214,7 +227,15 @@ def parse(document: Mapping[str, Any]) -> ContentProof:
         }
         facts = {str(name): str(value) for name, value in document["standing"].items()}
         standing = Standing(facts, int(document["transactions"]))
-        proof = ContentProof(standing, coverage, SegmentSet.of(document["open"]), entries, str(document["run_id"]))
+        open_segments = SegmentSet.of(document["open"])
+        proof = ContentProof(
+            standing,
+            coverage,
+            open_segments,
+            entries,
+            str(document["run_id"]),
+            None if altered is None else tuple(altered),
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("proof.json lacks a field, or one is odd") from error
     if len(entries) != len(document["segments"]) or not set(entries) <= proof.list_proven():

@@ -61,6 +61,11 @@ class ProofKeeper:
         """The segments that the last look compared."""
         return self._met
 
+    @property
+    def is_rest_unaltered(self) -> bool:
+        """Whether a read alters no value of the rows that are carried: they are the versions of rows of which it altered none."""
+        return self.past is not None and self.past.altered == ()
+
     def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int]:
         """Digests of all segments, those that are carried as equal; and the source's own count of its rows before.
 
@@ -101,7 +106,9 @@ class ProofKeeper:
         digests = (*carried, *(digest for digest in digest_of.values() if digest.segment in met))
         return tuple(sorted(digests, key=lambda digest: digest.segment)), sum(rows.values())
 
-    def next_proof(self, digests: Sequence[SegmentDigest], run_id: str) -> ContentProof | None:
+    def next_proof(
+        self, digests: Sequence[SegmentDigest], run_id: str, altered: tuple[str, ...] = ()
+    ) -> ContentProof | None:
         """What is proven after the look that gave these digests; None where no versions were seen."""
         if self._is_blind:
             return None
@@ -117,7 +124,7 @@ class ProofKeeper:
             # Other rows than were counted: versions and values are of two moments.
             elif digest and version and digest.equal and digest.source_rows == version.rows:
                 equal[segment] = ProvenSegment(version.rows, version.digest, digest.lake_high, digest.lake_low)
-        return renew_proof(self.base, self._met, equal, self.now_micros, run_id)
+        return renew_proof(self.base, self._met, equal, self.now_micros, run_id, altered=altered)
 
     def describe(self, covered: Covered, digests: Sequence[SegmentDigest]) -> Covered:
         """The same with what was carried, and since when."""

@@ -16,7 +16,13 @@ from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part,
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
-from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, build_segmentation_document
+from hudi_reconcile.core.sweep.segments import (
+    Choice,
+    HashSegments,
+    RangeSegments,
+    Segmentation,
+    build_segmentation_document,
+)
 from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
@@ -106,7 +112,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     looks = settled.found
     laps.end("compare", then="judge")
     compared = restrict_walk(looks.first.walked, context.cut)
-    context = _mark_altered(job, context, looks, edges.source)
+    context, altered = _mark_altered(job, context, looks, edges.source)
     precision = measure_precision(context.pair, sides.comparer, lambda: sides.source_in_scope(compared))
     moving = check_query_stable(job, sides, compared) + _doubt_findings(job, seen, watermark, settled, edges)
     end = _find_reach(job, context, looks, edges.source)
@@ -117,7 +123,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
     parts = profile_drift(context, looks, sides.comparer)
     draft = draft_plan(job, context, looks, end=end, parts=parts, clock=edges.clock) if parts and is_sound else None
     laps.end("judge")
-    coverage, proof = _keep_for_later(job, context, looks, begun_micros) if is_sound else (None, None)
+    coverage, proof = _keep_for_later(job, context, looks, begun_micros, altered) if is_sound else (None, None)
     result = replace(
         _result(job, context, looks, unverified, draft),
         precision=precision,
@@ -132,14 +138,14 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
 
 
 def _keep_for_later(
-    job: TableJob, context: SweepContext, comparison: Confirmed, begun_micros: int
+    job: TableJob, context: SweepContext, comparison: Confirmed, begun_micros: int, altered: tuple[str, ...]
 ) -> tuple[Coverage | None, ContentProof | None]:
     """What later sweeps of this table may go on from."""
     keeper = context.keeper
     if keeper is None:
         return build_next_coverage(job, context.portion, comparison, begun_micros), None
     coverage = build_next_coverage(job, context.portion, comparison, begun_micros, keeper.met)
-    return coverage, keeper.next_proof(comparison.first.digests, job.run_id)
+    return coverage, keeper.next_proof(comparison.first.digests, job.run_id, altered)
 
 
 def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
@@ -147,11 +153,19 @@ def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached
     return extent if context.keeper is None else context.keeper.describe(extent, comparison.first.digests)
 
 
-def _mark_altered(job: TableJob, context: SweepContext, comparison: Confirmed, source: Source) -> SweepContext:
-    """Which columns hold values that a read alters, as the first look found, else by a statement of its own."""
-    declared = context.pair.declared
-    altered = source.find_uncarried(declared, None) if comparison.first.altered is None else comparison.first.altered
-    return replace(context, pair=mark_altered(job, context.pair, altered))
+def _mark_altered(
+    job: TableJob, context: SweepContext, comparison: Confirmed, source: Source
+) -> tuple[SweepContext, tuple[str, ...]]:
+    """Which columns hold values that a read alters, as the first look found, else by a statement of its own.
+
+    Of the compared rows alone, where those that a content proof carries are known to have none.
+    """
+    altered, keeper, cut = comparison.first.altered, context.keeper, context.cut
+    if altered is None and keeper is not None and keeper.is_rest_unaltered and isinstance(cut, RangeSegments):
+        altered = source.find_uncarried(context.pair.declared, None, cut=cut, segments=keeper.met)
+    elif altered is None:
+        altered = source.find_uncarried(context.pair.declared, None)
+    return replace(context, pair=mark_altered(job, context.pair, altered)), altered
 
 
 def _doubt_findings(

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import Mark, Order, build_full_window, build_next_window
-from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, Segmentation, SegmentSet, choose
+from hudi_reconcile.core.sweep.segments import HashSegments, KeyExtent, RangeSegments, Segmentation, SegmentSet, choose
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import SUBSCRIBER
 from hudi_reconcile.databases.base import TableRequest
@@ -156,6 +156,30 @@ def test_dates_that_the_driver_would_alter_are_named_by_column(
     with source(pg, "t") as found:
         assert found.find_uncarried(found.describe(), None) == altered
         assert found.survey(found.describe())() == Survey(1, altered)
+
+
+def test_segments_narrow_where_altered_values_are_looked_for_within_the_filter(pg: Database) -> None:
+    pg.execute(
+        "create table t (id int primary key, kept boolean, at timestamp, amount numeric(9,2))",
+        "insert into t values (1, true, 'infinity', 1), (25, true, '2026-01-01', 'NaN'), (47, false, '-infinity', 1)",
+    )
+    cut = RangeSegments("id", 0, 10, 7)
+
+    with source(pg, "t", where="kept") as found:
+        asked = {
+            ids: found.find_uncarried(found.describe(), None, cut=cut, segments=SegmentSet.of(ids))
+            for ids in ((0,), (1,), (2,), (4,), (0, 2), (1, 5), (5, 6))
+        }
+
+    assert asked == {
+        (0,): ("at",),
+        (1,): (),
+        (2,): ("amount",),
+        (4,): (),
+        (0, 2): ("at", "amount"),
+        (1, 5): (),
+        (5, 6): (),
+    }
 
 
 def test_survey_raises_what_its_statement_raised_where_it_is_waited_for(table: Database) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,6 +62,18 @@ def test_damaged_proof_is_none(damage: dict[str, Any]) -> None:
         parse({**written, **damage})
     with pytest.raises(ValueError, match="lacks a field"):
         parse({name: value for name, value in written.items() if name != next(iter(damage))})
+
+
+@pytest.mark.parametrize("altered", ["v", [1], {}])
+def test_proof_that_names_altered_columns_oddly_is_none_and_one_that_does_not_say_knows_of_none(
+    altered: object,
+) -> None:
+    written = build_proof_document("t", replace(proof(s1=ENTRY), altered=("v",)))
+
+    with pytest.raises(ValueError, match="altered columns"):
+        parse({**written, "altered": altered})
+    assert parse(written).altered == ("v",)
+    assert parse({name: value for name, value in written.items() if name != "altered"}).altered is None
 
 
 @pytest.mark.parametrize("name", HERE.facts)

@@ -122,6 +122,25 @@ def test_planted_change_is_found_the_next_night_and_again_until_it_is_mended(wha
     assert second.result.findings == third.result.findings == full.result.findings
 
 
+def test_value_that_a_read_alters_is_unverified_each_night_though_its_row_is_carried_until_it_is_gone() -> None:
+    world, proof = proven_world()
+    world.source.altered, world.source.altered_key = ("v",), 23
+    assert (
+        night(world, proof).result.outcome is Outcome.CLEAN
+    )  # no version says that its row changed: there is no such row
+
+    world.source.put(23, 23 % 3, 123)
+    nights = [night(world, proof)]
+    nights.append(night(world, proof_of(nights[0]), run_id="run-3"))
+    assert [(one.result.outcome, [item.name for item in one.result.unverified]) for one in nights] == [
+        (Outcome.UNVERIFIED, ["v"])
+    ] * 2
+    assert 23 // 10 not in {segment for read in segments_read(world)[-1:] for segment in read or ()}
+
+    world.source.altered = ()
+    assert night(world, proof_of(nights[1]), run_id="run-4").result.outcome is Outcome.CLEAN
+
+
 def test_segments_that_an_apply_mended_are_compared_again_the_next_night() -> None:
     world, proof = proven_world()
     world.source.put(23, 9, 123)
