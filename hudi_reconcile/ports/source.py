@@ -12,7 +12,7 @@ from hudi_reconcile.core.pull.read_plan import ReadPlan
 from hudi_reconcile.core.pull.source_lineage import SourceLineage
 from hudi_reconcile.core.rules.verdict import TotalTexts
 from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing
-from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, RangeSegments, Segmentation, SegmentSet
+from hudi_reconcile.core.sweep.segments import KeyExtent, Probe, Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import Key
@@ -152,17 +152,17 @@ class Source(Protocol):
         """Keys that occur twice or are NULL throughout; no query at all where the catalog already rules them out."""
         ...
 
-    def find_uncarried(
+    def find_altered(
         self,
         table: SourceTable,
-        window: Window | None,
+        window: Window | None = None,
         *,
-        cut: RangeSegments | None = None,
+        cut: Segmentation | None = None,
         segments: SegmentSet | None = None,
     ) -> tuple[str, ...]:
         """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap).
 
-        Of a pull's window, or of some segments at least; of all rows where neither is said.
+        Searches a pull's window, or some segments and perhaps other rows; the whole table where neither is given.
         """
         ...
 

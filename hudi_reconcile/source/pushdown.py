@@ -110,7 +110,7 @@ def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, 
 
     def read(cut: Segmentation) -> tuple[SegmentVersions, ...]:
         what = digests.Digested(agreement.columns, agreement.key, cut)
-        # In one statement, which scans the table: of parts each one goes through the key's index, twice the processor time.
+        # One statement, which scans the table. Parts would each go through the key's index, and take twice the processor time.
         rows = engine.rows(digests.version_query(database, table.name, what, where))
         versions = (
             SegmentVersions(int(row["hr_segment"]), int(row["hr_rows"]), wrap_digest(int(row["hr_sum"])))

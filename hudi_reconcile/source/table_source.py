@@ -181,20 +181,20 @@ class TableSource:
         sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in rows)
         return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
-    def find_uncarried(
+    def find_altered(
         self,
         table: SourceTable,
-        window: Window | None,
+        window: Window | None = None,
         *,
-        cut: RangeSegments | None = None,
+        cut: Segmentation | None = None,
         segments: SegmentSet | None = None,
     ) -> tuple[str, ...]:
-        """Calendar columns with values that the JDBC read would alter."""
+        """Columns with values that the JDBC read would alter; of hash segments the whole table is searched."""
         predicates = self._where(table, window)
-        if cut is None or segments is None:
-            query = reads.uncarried_query(self._dialect, table.name, table.columns, predicates)
+        if segments is not None and isinstance(cut, RangeSegments):
+            query = reads.altered_segments_query(self._dialect, table, cut, segments, predicates)
         else:
-            query = reads.uncarried_in_segments(self._dialect, table, cut, segments, predicates)
+            query = reads.altered_query(self._dialect, table.name, table.columns, predicates)
         if query is None:
             return ()
         sql, names = query

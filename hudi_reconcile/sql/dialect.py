@@ -87,7 +87,7 @@ class Dialect(Protocol):
         """One of `parts` disjoint shares of the rows by a hash of (name, column); None where the engine has no hash."""
         ...
 
-    def find_uncarried(self, column: Column, /) -> str | None:
+    def find_altered(self, column: Column, /) -> str | None:
         """True for the column's values that the JDBC read would alter; None where there can be none."""
         ...
 

@@ -106,36 +106,36 @@ def grouped_counts(place: str, table: str, predicates: tuple[str, ...]) -> str:
     return f"select hr_place, count(*) as hr_rows from ({rows}) hr_p group by hr_place"
 
 
-def uncarried_query(
+def altered_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]] | None:
     """Counts per column of the values that the JDBC read would alter, and the columns' names; None without any such column."""
-    counts, names = _uncarried_counts(dialect, columns)
+    counts, names = _altered_counts(dialect, columns)
     return (f"select {', '.join(counts)} from {table}{where_clause(predicates)}", names) if names else None
 
 
-def uncarried_in_segments(
+def altered_segments_query(
     dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """The same of the rows of some segments, by the key's index; of all where these are more ranges than a statement holds."""
+    """The same for some segments, by the key's index; for the whole table where a statement cannot hold that many ranges."""
     ranges = merge_ranges(cut, segments)
     if not ranges or len(ranges) > dialect.RANGES_AT_ONCE:
-        return uncarried_query(dialect, table.name, table.columns, predicates)
+        return altered_query(dialect, table.name, table.columns, predicates)
     shown = ", ".join(dialect.quote(column.name) for column in table.columns)
     rows = dialect.ranges_query(shown, table.name, cut.column, ranges, predicates)
-    return uncarried_query(dialect, f"({rows}) hr_n", table.columns, ())
+    return altered_query(dialect, f"({rows}) hr_n", table.columns, ())
 
 
 def survey_query(
     dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """The same with the count of all rows, `hr_rows`, before it: one scan for both."""
-    counts, names = _uncarried_counts(dialect, columns)
+    counts, names = _altered_counts(dialect, columns)
     return f"select {', '.join(('count(*) as hr_rows', *counts))} from {table}{where_clause(predicates)}", names
 
 
-def _uncarried_counts(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    tests = [(column.name, test) for column in columns if (test := dialect.find_uncarried(column)) is not None]
+def _altered_counts(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    tests = [(column.name, test) for column in columns if (test := dialect.find_altered(column)) is not None]
     counts = tuple(f"sum(case when {test} then 1 else 0 end) as n{place}" for place, (_, test) in enumerate(tests))
     return counts, tuple(name for name, _ in tests)
 

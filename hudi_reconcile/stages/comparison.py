@@ -50,7 +50,7 @@ def pair_tables(
 ) -> TablePair:
     """The columns as they meet for a correction, which writes whole rows, with the values that the read would alter."""
     pair = match_columns(job, described, lake_table, whole=True, past=past)
-    return mark_altered(job, pair, source.find_uncarried(pair.declared, None))
+    return mark_altered(job, pair, source.find_altered(pair.declared))
 
 
 def match_columns(

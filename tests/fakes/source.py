@@ -201,16 +201,17 @@ class FakeSource:
     def find_key_faults(self, table: SourceTable) -> KeyFaults:
         return replace(self.faults, null_keys=self.faults.null_keys + (None in self._now()))
 
-    def find_uncarried(
+    def find_altered(
         self,
         table: SourceTable,
-        window: Window | None,
+        window: Window | None = None,
         *,
-        cut: RangeSegments | None = None,
+        cut: Segmentation | None = None,
         segments: SegmentSet | None = None,
     ) -> tuple[str, ...]:
-        if cut is None or segments is None or self.altered_key is None:
+        if segments is None or self.altered_key is None:
             return self.altered
+        assert isinstance(cut, RangeSegments)
         return self.altered if cut.find_segment(self.altered_key) in segments.ids else ()
 
     def survey(self, table: SourceTable) -> Callable[[], Survey]:

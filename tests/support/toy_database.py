@@ -35,7 +35,7 @@ DATABASE = KnownDatabase(
     "dialect.py": '''"""Toy's SQL: PostgreSQL's, with its own quotes and its own way to take the first rows."""
 
 from hudi_reconcile.databases.postgres.dialect import (
-    bytes_literal, exact, hash_predicate, literal, ranges_query, says, text, find_uncarried,
+    bytes_literal, exact, hash_predicate, literal, ranges_query, says, text, find_altered,
 )
 
 NAME = "toy"

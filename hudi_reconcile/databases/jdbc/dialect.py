@@ -179,7 +179,7 @@ class GenericDialect:
         summed = " + ".join(f"{_PRIME**index} * {term}" if index else term for index, term in enumerate(each[:_HASHED]))
         return f"{self.product.keys.modulo.format(a=summed, b=parts)} = {part}"
 
-    def find_uncarried(self, column: Column) -> str | None:
+    def find_altered(self, column: Column) -> str | None:
         """Days outside the Gregorian calendar and year 9999, digits below microseconds, texts that the cast may cut."""
         name = self.quote(column.name)
         if column.kind in CALENDAR_KINDS:

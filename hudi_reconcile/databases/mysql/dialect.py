@@ -228,7 +228,7 @@ def literal(column: Column, micros: int) -> str:
     return f"{'date' if column.kind is Kind.DATE else 'timestamp'} '{clock_text}'"
 
 
-def find_uncarried(column: Column) -> str | None:
+def find_altered(column: Column) -> str | None:
     """Calendar values that are no day (0000-00-00, 2024-02-31, the year 0), and texts with characters that become `?`."""
     name = quote(column.name)
     if column.charset:

@@ -32,7 +32,7 @@ def canonical(item: ComparedColumn) -> str:
     if kind is Kind.UUID:
         return f"lower(cast({name} as char))"
     if kind in CALENDAR_KINDS:
-        return f"case when not ({dialect.find_uncarried(item.column)}) then cast({_count_since_1970(name, item)} as char) end"
+        return f"case when not ({dialect.find_altered(item.column)}) then cast({_count_since_1970(name, item)} as char) end"
     if kind in (Kind.REAL, Kind.DOUBLE):
         return _round_to_float(name) if item.as_float else _double(f"({name} + 0e0)")
     return _number(name, item)

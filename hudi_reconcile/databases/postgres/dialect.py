@@ -213,7 +213,7 @@ def says(column: Column, quoted: str) -> str:
     return f"{read(column)} = {quoted}"
 
 
-def find_uncarried(column: Column) -> str | None:
+def find_altered(column: Column) -> str | None:
     """Calendar values and NaN decimals, which the JDBC read would alter or stumble over.
 
     The driver turns infinity into the year 9999, and days of 1582-10-05 to 1582-10-14 move by ten.

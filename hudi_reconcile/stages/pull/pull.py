@@ -90,7 +90,7 @@ def pull(job: TableJob, edges: Edges, *, full: bool, approval: Approval = NO_APP
             return _result(job, start, _Done(start.existing, start.before))
         if start.whole and start.existing is not None:
             refuse_unsafe_writers(job, lake)  # before all rows are read for nothing
-        start = carry(job, start, frozenset(source.find_uncarried(start.table, start.window)))
+        start = carry(job, start, frozenset(source.find_altered(start.table, start.window)))
         if start.existing is not None and start.whole and is_overwrite(job.pull):
             return _overwrite(job, start, edges, approval)
         done, cut = _Done(start.existing, start.before), cut_keys(job.sweep, start.table, source)

@@ -63,7 +63,7 @@ class ProofKeeper:
 
     @property
     def is_rest_unaltered(self) -> bool:
-        """Whether a read alters no value of the rows that are carried: they are the versions of rows of which it altered none."""
+        """True where a read alters no value of the carried rows: none when they were proven, and they have not changed."""
         return self.past is not None and self.past.altered == ()
 
     def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int]:
@@ -106,10 +106,13 @@ class ProofKeeper:
         digests = (*carried, *(digest for digest in digest_of.values() if digest.segment in met))
         return tuple(sorted(digests, key=lambda digest: digest.segment)), sum(rows.values())
 
-    def next_proof(
-        self, digests: Sequence[SegmentDigest], run_id: str, altered: tuple[str, ...] = ()
+    def build_next_proof(
+        self, digests: Sequence[SegmentDigest], run_id: str, altered: tuple[str, ...]
     ) -> ContentProof | None:
-        """What is proven after the look that gave these digests; None where no versions were seen."""
+        """What is proven after the look that gave these digests; None where no versions were seen.
+
+        `altered` are the columns in which the table holds values that a read alters, carried rows included.
+        """
         if self._is_blind:
             return None
         digests_by_segment, rows = (

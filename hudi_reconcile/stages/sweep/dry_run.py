@@ -63,7 +63,7 @@ def dry_run(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> SweepPla
     """The plan of the sweep. Raises what the sweep would raise before it reads rows."""
     source = edges.source
     seen, watermark = open_scope(job, source, edges.lake, list_partition_columns(job, part))
-    pair = mark_altered(job, seen.pair, source.find_uncarried(seen.pair.declared, None))
+    pair = mark_altered(job, seen.pair, source.find_altered(seen.pair.declared))
     context = prepare_sweep(job, pair, watermark, edges, part)
     by_hash = isinstance(context.cut, HashSegments)
     estimate, notes = _estimate(context, edges, part)

@@ -16,13 +16,7 @@ from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part,
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
-from hudi_reconcile.core.sweep.segments import (
-    Choice,
-    HashSegments,
-    RangeSegments,
-    Segmentation,
-    build_segmentation_document,
-)
+from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, build_segmentation_document
 from hudi_reconcile.core.tables.partitions import PartitionScope
 from hudi_reconcile.core.tables.schema_evolution import Past
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
@@ -145,7 +139,7 @@ def _keep_for_later(
     if keeper is None:
         return build_next_coverage(job, context.portion, comparison, begun_micros), None
     coverage = build_next_coverage(job, context.portion, comparison, begun_micros, keeper.met)
-    return coverage, keeper.next_proof(comparison.first.digests, job.run_id, altered)
+    return coverage, keeper.build_next_proof(comparison.first.digests, job.run_id, altered)
 
 
 def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
@@ -156,15 +150,14 @@ def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached
 def _mark_altered(
     job: TableJob, context: SweepContext, comparison: Confirmed, source: Source
 ) -> tuple[SweepContext, tuple[str, ...]]:
-    """Which columns hold values that a read alters, as the first look found, else by a statement of its own.
+    """Mark the columns that hold values which a read alters; their names too. The first look may have found them already.
 
-    Of the compared rows alone, where those that a content proof carries are known to have none.
+    Where the rows that a content proof carries are known to hold none, only the compared rows are searched.
     """
-    altered, keeper, cut = comparison.first.altered, context.keeper, context.cut
-    if altered is None and keeper is not None and keeper.is_rest_unaltered and isinstance(cut, RangeSegments):
-        altered = source.find_uncarried(context.pair.declared, None, cut=cut, segments=keeper.met)
-    elif altered is None:
-        altered = source.find_uncarried(context.pair.declared, None)
+    altered, keeper = comparison.first.altered, context.keeper
+    if altered is None:
+        segments = keeper.met if keeper is not None and keeper.is_rest_unaltered else None
+        altered = source.find_altered(context.pair.declared, cut=context.cut, segments=segments)
     return replace(context, pair=mark_altered(job, context.pair, altered)), altered
 
 
@@ -226,7 +219,7 @@ def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) 
 
 def _keyless(job: TableJob, declared: TablePair, source: Source) -> TableResult:
     """No row can be named: nothing is compared, and the columns say why."""
-    pair = mark_altered(job, declared, source.find_uncarried(declared.declared, None))
+    pair = mark_altered(job, declared, source.find_altered(declared.declared))
     reasons = "; ".join(f"{item.name}: {item.why}" for item in pair.unverified if item.name in pair.table.key)
     message = f"table {job.name}: the key cannot be compared: {reasons}"
     fix = "map the key columns with compare.rename, or choose others with source.key"

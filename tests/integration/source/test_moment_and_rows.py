@@ -154,7 +154,7 @@ def test_dates_that_the_driver_would_alter_are_named_by_column(
     )
 
     with source(pg, "t") as found:
-        assert found.find_uncarried(found.describe(), None) == altered
+        assert found.find_altered(found.describe()) == altered
         assert found.survey(found.describe())() == Survey(1, altered)
 
 
@@ -167,7 +167,7 @@ def test_segments_narrow_where_altered_values_are_looked_for_within_the_filter(p
 
     with source(pg, "t", where="kept") as found:
         asked = {
-            ids: found.find_uncarried(found.describe(), None, cut=cut, segments=SegmentSet.of(ids))
+            ids: found.find_altered(found.describe(), cut=cut, segments=SegmentSet.of(ids))
             for ids in ((0,), (1,), (2,), (4,), (0, 2), (1, 5), (5, 6))
         }
 
@@ -198,8 +198,8 @@ def test_window_narrows_where_altered_dates_are_looked_for(table: Database) -> N
 
     with source(table, "t", watermark=("at",)) as found:
         described = found.describe()
-        assert found.find_uncarried(described, build_next_window(Order(("at",)), Mark(0), None)) == ()
-        assert found.find_uncarried(described, build_full_window(Order(("at",)))) == ("at",)
+        assert found.find_altered(described, build_next_window(Order(("at",)), Mark(0), None)) == ()
+        assert found.find_altered(described, build_full_window(Order(("at",)))) == ("at",)
 
 
 # --- rows ---

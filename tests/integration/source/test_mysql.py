@@ -170,10 +170,10 @@ def test_characters_that_unicode_lacks_are_counted_and_never_become_question_mar
         "insert into t values (1, x'98', x'8790', x'82a0', 'x', '?', x'8790'), (2, x'ff3f', x'82a03f', '?', '?', 'é', '?')",
     )
     with source(maria, spark, query=query, key=("id",) if query else ()) as found:
-        assert found.find_uncarried(found.describe(), None) == ("a", "b")
+        assert found.find_altered(found.describe()) == ("a", "b")
     maria.execute("delete from t where id = 1")
     with source(maria, spark, query=query, key=("id",) if query else ()) as found:
-        assert found.find_uncarried(found.describe(), None) == ()
+        assert found.find_altered(found.describe()) == ()
 
 
 def test_column_that_mariadb_hides_from_a_star_is_measured_with_the_rest(maria: MariaDatabase) -> None:
@@ -197,8 +197,8 @@ def test_days_that_are_none_are_counted_and_never_become_null_in_silence(
             " (2, null, null, null, '0001-01-01'), (3, '2024-02-29', '2024-02-29', '2024-02-29', null)"
         )
     with source(maria, spark) as found:
-        assert found.find_uncarried(found.describe(), None) == ("zero", "month", "day")
-        assert found.find_uncarried(found.describe(), build_next_window(Order(("fine",)), Mark(SECOND), None)) == (
+        assert found.find_altered(found.describe()) == ("zero", "month", "day")
+        assert found.find_altered(found.describe(), build_next_window(Order(("fine",)), Mark(SECOND), None)) == (
             "zero",
             "month",
             "day",

@@ -149,12 +149,12 @@ def test_values_that_the_way_through_jdbc_alters_are_tested_for_and_never_cut_in
     nanos = H2.describe_column(Reported("at", 93, "TIMESTAMP", 29, 9))
     unknown = UNKNOWN.describe_column(Reported("x", 1111, "SOMETHING"))
 
-    assert 'cast("at" as timestamp(6))' in (H2.find_uncarried(nanos) or "")
-    assert 'cast("at" as timestamp(6))' not in (H2.find_uncarried(AT) or "")
-    assert "date '1582-10-15'" in (UNKNOWN.find_uncarried(DAY) or "")
-    assert UNKNOWN.find_uncarried(unknown) == 'char_length(cast("x" as varchar(4000))) >= 4000'
-    assert UNKNOWN.find_uncarried(Column("i", Kind.INTEGER, "INTEGER")) is None
-    assert DERBY.find_uncarried(DAY) is None
+    assert 'cast("at" as timestamp(6))' in (H2.find_altered(nanos) or "")
+    assert 'cast("at" as timestamp(6))' not in (H2.find_altered(AT) or "")
+    assert "date '1582-10-15'" in (UNKNOWN.find_altered(DAY) or "")
+    assert UNKNOWN.find_altered(unknown) == 'char_length(cast("x" as varchar(4000))) >= 4000'
+    assert UNKNOWN.find_altered(Column("i", Kind.INTEGER, "INTEGER")) is None
+    assert DERBY.find_altered(DAY) is None
 
 
 def test_every_known_product_names_its_driver_and_unknown_ones_ask_for_it() -> None:

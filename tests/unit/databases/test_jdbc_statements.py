@@ -77,7 +77,7 @@ def statements(name: str) -> Iterator[str]:
     yield reads.total_query(dialect, TABLE, "price", ())
     yield reads.key_faults_query(dialect, TABLE, key, ())
     yield reads.key_sample_query(dialect, TABLE, key, ())
-    yield (reads.uncarried_query(dialect, TABLE, table, ()) or ("",))[0]
+    yield (reads.altered_query(dialect, TABLE, table, ()) or ("",))[0]
     yield from product(name).clocks[:1]
 
 

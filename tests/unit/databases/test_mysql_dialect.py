@@ -149,7 +149,7 @@ def test_window_is_written_per_column() -> None:
 
 @pytest.mark.parametrize(("data_type", "has_test"), [("date", True), ("timestamp", True), ("int", False)])
 def test_only_calendar_values_can_be_altered(data_type: str, has_test: bool) -> None:  # noqa: FBT001
-    assert (dialect.find_uncarried(column(data_type)) is not None) == has_test
+    assert (dialect.find_altered(column(data_type)) is not None) == has_test
 
 
 def test_text_keys_are_grouped_by_bytes_and_shown_as_text() -> None:

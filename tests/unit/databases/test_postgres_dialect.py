@@ -200,8 +200,8 @@ def test_values_that_the_driver_alters_are_looked_for_in_calendar_and_decimal_co
     id_column = Column("id", Kind.INTEGER, "bigint")
     amount = Column("amount", Kind.DECIMAL, "numeric(12,2)", precision=12, scale=2)
 
-    assert reads.uncarried_query(dialect, "t", (id_column,), ()) is None
-    found = reads.uncarried_query(dialect, "t", (id_column, DAY, amount, AT), ("id > 1",))
+    assert reads.altered_query(dialect, "t", (id_column,), ()) is None
+    found = reads.altered_query(dialect, "t", (id_column, DAY, amount, AT), ("id > 1",))
     assert found is not None
     sql, names = found
     assert names == ("day", "amount", "at")
