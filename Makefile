@@ -25,7 +25,7 @@ LIBRARY_TESTS := --deselect tests/unit/test_packaging.py::test_man_page_is_the_o
 LEFT_OUT := lowest faults hunt kills nights consumer-kills histories change-histories strategies foreign hdfs streamer flink writers examples soak soak-hot duel containers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills histories change-histories strategies foreign hdfs streamer flink writers examples containers bench bench-modes bench-nights bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
+.PHONY: help setup demo check test everything real integration conformance support faults duel hunt soak soak-hot lowest kills nights consumer-kills histories change-histories strategies foreign hdfs streamer flink writers examples containers bench bench-modes bench-nights bench-guest bench-pull bench-losses bench-index bench-deletes bench-changes bench-rules bench-shapes screenshots sample-report sample-page sbom advisories shape venv lock man clean
 
 ##@ Everyday
 
@@ -154,6 +154,9 @@ bench-modes: setup ## stream, pushdown and auto beside each other, on loopback a
 
 bench-nights: setup ## the second night by content proof beside a full sweep, 5,000,000 rows: nothing changed, clustered, scattered
 	@$(BIN)/python bench/second_night.py
+
+bench-guest: setup ## what pgbench's users feel while the same server is swept, at full speed and by sweeps that spare it
+	@$(BIN)/python bench/guest.py
 
 bench-pull: setup ## a million rows into Hudi beside hand-tuned Spark, and 1,000 changed rows beside a bare upsert
 	@$(BIN)/python bench/bench_pull.py
