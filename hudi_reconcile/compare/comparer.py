@@ -84,9 +84,9 @@ class SparkComparer:
         """One entry per segment that holds a row on either side."""
         return digest_segments(_frame(look.source), _frame(look.lake), self._shape, segments)
 
-    def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
-        """The source's rows digested alone."""
-        return digest_source_rows(_frame(source), self._shape)
+    def digest_side(self, rows: Frame, side: Side) -> tuple[SegmentSum, ...]:
+        """One side's rows digested alone."""
+        return digest_one_side(_frame(rows), side, self._shape)
 
     def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:
         """The lake digested by canonical text."""
@@ -331,9 +331,9 @@ def _select_digests(frame: DataFrame, side: Side, shape: ComparisonShape) -> Dat
     return select_scope(frame).selectExpr(*named)
 
 
-def digest_source_rows(rows: DataFrame, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
-    """Digest the source's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
-    digests = digest_rows(select_scope(rows), "source", shape)
+def digest_one_side(rows: DataFrame, side: Side, shape: ComparisonShape) -> tuple[SegmentSum, ...]:
+    """Digest one side's rows alone, in a job of its own: two calls are two reads. Ordered by segment."""
+    digests = digest_rows(select_scope(rows), side, shape)
     sums = _collect_sums(digests, ("count(1)", f"sum({HIGH_HALF})", f"sum({LOW_HALF})"), None)
     return tuple(sorted((SegmentSum(*row) for row in sums), key=lambda item: item.segment))
 

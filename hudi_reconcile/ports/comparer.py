@@ -88,8 +88,8 @@ class Comparer(Protocol):
         """Digest both sides at once, one entry per segment that holds a row on either side, ordered by segment."""
         ...
 
-    def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
-        """Digest the source's rows alone; each call reads them once more. Ordered by segment."""
+    def digest_side(self, rows: Frame, side: Literal["source", "lake"]) -> tuple[SegmentSum, ...]:
+        """Digest one side's rows alone; each call reads them once more. Ordered by segment."""
         ...
 
     def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:

@@ -44,12 +44,13 @@ class Survey:
 class RowVersions:
     """Which versions of its rows a source shows. `standing` is what they hang on, None where none can be relied on: `why`.
 
-    `read` digests them by segments, of key ranges alone: one entry per segment that holds a row, ordered.
+    `begin` asks for their digests by segments, of key ranges alone, and what it returns waits for them: one entry per segment
+    that holds a row, ordered.
     """
 
     standing: Standing | None
     why: str
-    read: Callable[[Segmentation], tuple[SegmentVersions, ...]]
+    begin: Callable[[Segmentation], Callable[[], tuple[SegmentVersions, ...]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing, wrap_digest
@@ -108,20 +108,23 @@ def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, 
         return RowVersions(None, "; ".join(odd or (f"the server does not tell {', '.join(missing)}",)), _no_versions)
     standing = Standing({name.removeprefix("hr_"): str(value) for name, value in row.items()}, transactions)
 
-    def read(cut: Segmentation) -> tuple[SegmentVersions, ...]:
+    def begin_versions(cut: Segmentation) -> Callable[[], tuple[SegmentVersions, ...]]:
         what = digests.Digested(agreement.columns, agreement.key, cut)
         # One statement, which scans the table. Parts would each go through the key's index, and take twice the processor time.
-        rows = engine.rows(digests.version_query(database, table.name, what, where))
-        versions = (
-            SegmentVersions(int(row["hr_segment"]), int(row["hr_rows"]), wrap_digest(int(row["hr_sum"])))
-            for row in rows
-        )
-        return tuple(sorted(versions, key=lambda version: version.segment))
+        (answer,) = _send(engine, [digests.version_query(database, table.name, what, where)])
+        return lambda: _parse_versions(answer.result())
 
-    return RowVersions(standing, "", read)
+    return RowVersions(standing, "", begin_versions)
 
 
-def _no_versions(_cut: Segmentation) -> tuple[SegmentVersions, ...]:
+def _parse_versions(rows: Iterable[Mapping[str, Any]]) -> tuple[SegmentVersions, ...]:
+    versions = (
+        SegmentVersions(int(row["hr_segment"]), int(row["hr_rows"]), wrap_digest(int(row["hr_sum"]))) for row in rows
+    )
+    return tuple(sorted(versions, key=lambda version: version.segment))
+
+
+def _no_versions(_cut: Segmentation) -> NoReturn:
     raise ValueError("there are no row versions to read: RowVersions.why says why")
 
 

@@ -13,6 +13,7 @@ from hudi_reconcile.core.notes import Note, Stake
 from hudi_reconcile.core.result_parts import Precision, SchemaChange, Unverified
 from hudi_reconcile.core.sweep.segments import HashBy, Segmentation, SegmentSet, choose, refine
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn, agree, drop_columns, exclude_fix
+from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
 from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.tables.masking import list_shown_columns, note_masking
@@ -20,7 +21,7 @@ from hudi_reconcile.core.tables.partitions import PartitionScope, list_whole_col
 from hudi_reconcile.core.tables.schema_drift import Columns, list_changes
 from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
-from hudi_reconcile.ports import Comparer, Frame, Lake, Look, Source, Survey
+from hudi_reconcile.ports import Comparer, Frame, Lake, Look, SegmentDigest, Source, Survey
 from hudi_reconcile.stages.job import ColumnSettings, SweepSettings, TableJob
 from hudi_reconcile.stages.watermark import Watermark
 
@@ -315,3 +316,24 @@ def cut_keys(sweep: SweepSettings, table: SourceTable, source: Source, *, md5: b
     integer = table.key_columns[0].kind is Kind.INTEGER
     by: HashBy = "md5" if md5 else "xxhash64"
     return choose(table.key, source.measure_extent(table), integer_key=integer, wanted=sweep.segments, by=by)
+
+
+def join_sums(
+    source: Iterable[SegmentSum], lake: Iterable[SegmentSum], *, native: bool = False
+) -> tuple[SegmentDigest, ...]:
+    """The sums of both sides, segment by segment; a segment that one side lacks has no rows there.
+
+    `native`: they are of Spark's own digests, so the lake's and the gap can be held against other looks.
+    """
+    ours = {item.segment: item for item in source}
+    theirs = {item.segment: item for item in lake}
+    digests = []
+    for segment in sorted(ours.keys() | theirs.keys()):
+        here = ours.get(segment, SegmentSum(segment, 0, 0, 0))
+        there = theirs.get(segment, SegmentSum(segment, 0, 0, 0))
+        digest = SegmentDigest(segment, here.rows, there.rows, here == there)
+        if native:
+            gap = here.high - there.high, here.low - there.low
+            digest = replace(digest, lake_high=there.high, lake_low=there.low, gap=gap)
+        digests.append(digest)
+    return tuple(digests)

@@ -9,6 +9,7 @@ from hudi_reconcile.core.pull.cursor import Mark
 from hudi_reconcile.core.sweep.drift import PendingRange
 from hudi_reconcile.core.sweep.segments import RangeSegments, SegmentSet, refine
 from hudi_reconcile.ports import Comparer, Frame, Look
+from hudi_reconcile.stages.comparison import join_sums
 
 Held = tuple[int, int | None, int]  # id, v, microseconds of `at`
 Shown = tuple[int, int | None, int, str]  # and the version that Hudi gave the row
@@ -111,12 +112,15 @@ class ComparerContract:
     def test_digests_of_one_side_move_in_the_segments_whose_rows_did(self, ground: ComparerGround) -> None:
         port = ground.port
 
-        ours = port.digest_source(ground.source(*SOURCE)), port.digest_source(ground.source(*reversed(SOURCE)))
-        other = port.digest_source(ground.source(*changed(SOURCE, (21, 0, 1))))
+        ours = [port.digest_side(ground.source(*rows), "source") for rows in (SOURCE, tuple(reversed(SOURCE)))]
+        other = port.digest_side(ground.source(*changed(SOURCE, (21, 0, 1))), "source")
+        theirs = port.digest_side(ground.lake(*LAKE), "lake")
+        both = port.compare_digests(look(ground, SOURCE, LAKE), None)
         texts = port.digest_texts(ground.lake(*LAKE)), port.digest_texts(ground.lake(*changed(LAKE, (1, 7, 1, "z"))))
 
         assert ours[0] == ours[1], "whatever the order of the rows"
         assert [one.segment for one in ours[0]] == [0, 1, 2, 3, 5, 6, 7]
+        assert join_sums(ours[0], theirs, native=True) == both, "digests of each side alone say what those of both do"
         assert {now.segment for was, now in zip(ours[0], other, strict=True) if was != now} == {2}
         assert {now.segment for was, now in zip(*texts, strict=True) if was != now} == {0}
 

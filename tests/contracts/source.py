@@ -192,7 +192,7 @@ class SourceContract:
         agreement, port = agreement_of(table), ground.port
 
         def look() -> tuple[dict[int, object], dict[int, object]]:
-            versions = port.row_versions(table, agreement).read(RANGES)
+            versions = port.row_versions(table, agreement).begin(RANGES)()
             digests = port.digest_inside(table, agreement, RANGES)()
             assert [one.segment for one in versions] == [one.segment for one in digests] == [0, 1, 2, 3]
             assert [one.rows for one in versions] == [one.rows for one in digests] == [5, 1, 2, 1]

@@ -6,15 +6,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from zlib import crc32
+from typing import Any, Literal
 
 from hudi_reconcile.core.sweep.coverage import count_all_segments
 from hudi_reconcile.core.sweep.drift import Facts, FindingKind, PendingRange, choose_repair, classify
 from hudi_reconcile.core.sweep.drift_profile import ZONE_STEP_MICROS, Anatomy, DriftCell, WatermarkShift, map_keys
 from hudi_reconcile.core.sweep.segments import Segmentation, SegmentSet
 from hudi_reconcile.core.tables.agreement import Agreement
-from hudi_reconcile.core.tables.canonical_text import SegmentSum, sum_digests
+from hudi_reconcile.core.tables.canonical_text import HALF_BITS, SegmentSum, sum_digests
 from hudi_reconcile.core.tables.key_encoding import Key
 from hudi_reconcile.core.tables.odd_keys import is_odd
 from hudi_reconcile.core.tables.values import IN_SCOPE, READ_SEQ
@@ -58,20 +57,18 @@ class FakeComparer:
                 for side in sides
             )  # fmt: skip
             (told,) = sum_digests((segment, spread_bits(one)) for one in theirs) or (SegmentSum(segment, 0, 0, 0),)
-            gap = sum(map(number, ours)) - sum(map(number, theirs)), 0
+            gap = add_halves([(1, one) for one in ours] + [(-1, one) for one in theirs])
             found.append(SegmentDigest(segment, len(ours), len(theirs), ours == theirs, told.high, told.low, gap))
         return tuple(found)
 
     def sums(self, rows: list[Row], side: str) -> tuple[SegmentSum, ...]:
         images = self._images(rows, side).items()
         return sum_digests(
-            (segment_of(self.cut, key), crc32(repr((key, image)).encode()))
-            for key, all_ in images
-            for image, _, _ in all_
+            (segment_of(self.cut, key), spread_bits(repr((key, image)))) for key, all_ in images for image, _, _ in all_
         )
 
-    def digest_source(self, source: Frame) -> tuple[SegmentSum, ...]:
-        return self.sums(rows_of(source), "c")
+    def digest_side(self, rows: Frame, side: Literal["source", "lake"]) -> tuple[SegmentSum, ...]:
+        return self.sums(rows_of(rows), "c" if side == "source" else "lake")
 
     def digest_texts(self, lake: Frame) -> tuple[SegmentSum, ...]:
         return self.sums(rows_of(lake), "lake")
@@ -98,7 +95,11 @@ class FakeComparer:
         for fact in rows_of(rows):
             by_place[fact["segment"], segment_of(finer, fact["key"])].append(fact)
         found = [
-            KeyPlace(*place, sum(fact["rows_more"] for fact in facts), (sum(fact["gap"] for fact in facts), 0))
+            KeyPlace(
+                *place,
+                sum(fact["rows_more"] for fact in facts),
+                (sum(fact["gap"][0] for fact in facts), sum(fact["gap"][1] for fact in facts)),
+            )
             for place, facts in by_place.items()
         ]
         return None if len(found) > most else tuple(found)
@@ -349,7 +350,7 @@ class FakeComparer:
         shown = max(lake, key=lambda item: item[2][SEQNO]) if lake else (None, None, None)
         ours = source[0] if source else (None, None, None)
         told = [
-            (sign, number(repr((key, image))))
+            (sign, repr((key, image)))
             for sign, images in ((1, source), (-1, lake))
             for image, _, row in images
             if row.get(IN_SCOPE, True)
@@ -369,7 +370,7 @@ class FakeComparer:
             "lake_row": shown[2],
             "equal": len(source) == len(lake) == 1 and shown[0] == ours[0],
             "rows_more": sum(sign for sign, _ in told),
-            "gap": sum(sign * one for sign, one in told),
+            "gap": add_halves(told),
         }
 
     def _id(self, row: Row | None) -> Any:
@@ -377,9 +378,11 @@ class FakeComparer:
         return None if row is None or item is None else row[f"c{item.index}"]
 
 
-def number(text: str) -> int:
-    """A digest of one row."""
-    return crc32(text.encode())
+def add_halves(rows: list[tuple[int, str]]) -> tuple[int, int]:
+    """The halves of the rows' digests, each with its sign, in sums."""
+    digests = [(sign, spread_bits(text)) for sign, text in rows]
+    mask = (1 << HALF_BITS) - 1
+    return sum(sign * (one >> HALF_BITS) for sign, one in digests), sum(sign * (one & mask) for sign, one in digests)
 
 
 def _is_delete(row: Row) -> bool:

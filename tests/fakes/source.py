@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from hudi_reconcile.core.errors import SourceError
@@ -132,10 +133,9 @@ class FakeSource:
 
     def row_versions(self, table: SourceTable, agreement: Agreement) -> RowVersions:
         if self.no_versions:
-            return RowVersions(None, self.no_versions, lambda _: ())
+            return RowVersions(None, self.no_versions, lambda _: tuple)
 
-        def read(cut: Segmentation) -> tuple[SegmentVersions, ...]:
-            assert isinstance(cut, RangeSegments)
+        def receive(cut: RangeSegments) -> tuple[SegmentVersions, ...]:
             self.journal.reached("source.row_versions")
             if self.hides_versions:
                 raise SourceError("column xmin does not exist", fix="none")
@@ -144,7 +144,11 @@ class FakeSource:
                 held.setdefault(cut.find_segment(row["id"]), []).append(spread_bits(str(row["xmin"])))
             return tuple(SegmentVersions(one, len(marks), sum(marks)) for one, marks in sorted(held.items()))
 
-        return RowVersions(Standing({"server": self.identity, **self.version_facts}, self.transaction), "", read)
+        def begin(cut: Segmentation) -> Callable[[], tuple[SegmentVersions, ...]]:
+            assert isinstance(cut, RangeSegments)
+            return partial(receive, cut)
+
+        return RowVersions(Standing({"server": self.identity, **self.version_facts}, self.transaction), "", begin)
 
     def describe(self) -> SourceTable:
         self.journal.reached("source.describe")

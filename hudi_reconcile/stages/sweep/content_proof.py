@@ -7,7 +7,7 @@ decided in `core/sweep/proof.py`; which run may be believed, in the evidence roo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.errors import SourceError
@@ -27,10 +27,11 @@ from hudi_reconcile.core.sweep.proof import (
     take_turns,
 )
 from hudi_reconcile.core.sweep.segments import NO_SEGMENTS, RangeSegments, SegmentSet
+from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import LakePin
-from hudi_reconcile.ports import Edges, Frame, Look, RowVersions, SegmentDigest
-from hudi_reconcile.stages.comparison import Sides, TablePair, cut_keys
+from hudi_reconcile.ports import Edges, RowVersions, SegmentDigest
+from hudi_reconcile.stages.comparison import Sides, TablePair, cut_keys, join_sums
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 
 _WORTH = 2  # from one half of the rows on, all are read: in parts, side by side
@@ -69,42 +70,42 @@ class ProofKeeper:
     def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int]:
         """Digests of all segments, those that are carried as equal; and the source's own count of its rows before.
 
-        A source that turns out to show no versions, as storage of another kind than it says, is compared as a whole.
+        The lake is digested while the source reads its row versions, which it has to have done before it reads a row. A
+        source that turns out to show no versions, as storage of another kind than it says, is compared as a whole.
         """
+        self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
+        receive = self.versions.begin(self.base.coverage.cut)
+        lake = () if self.past is None else sides.comparer.digest_side(sides.lake_rows(pin), "lake")
         try:
-            self._seen = self.versions.read(self.base.coverage.cut)
+            self._seen = receive()
         except SourceError as error:
             self._is_blind, self.past = True, None
             self.note = f"no content proof: the row versions could not be read: {error.message}"
-            self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
             return sides.comparer.compare_digests(sides.first_look(pin), None), sides.source.count_rows(sides.table)
         rows = {version.segment: version.rows for version in self._seen}
-        everything = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
-        turn = None if self.past is None else take_turns(self.past, self._seen, self.rotation, self.now_micros)
-        chosen = everything if turn is None else turn.segments
-        if self.past is None or turn is None or self._is_most(chosen, rows):
-            self._met, self._reads_all = everything, True
+        if self.past is None:
             return sides.comparer.compare_digests(sides.first_look(pin), None), sum(rows.values())
-        looked = sides.comparer.compare_digests(self._some(sides, pin, chosen), None)
-        lake = {
-            digest.segment: (digest.lake_rows, digest.lake_high, digest.lake_low)
-            for digest in looked
-            if digest.lake_rows
-        }
-        others = find_changed(self.past, lake, chosen)
-        digest_of = {digest.segment: digest for digest in looked if digest.segment not in set(others.ids)}
-        if others.ids:
-            again = sides.comparer.compare_digests(sides.first_look(pin, others), others)
-            digest_of |= {digest.segment: digest for digest in again}
-        self._met, self._turn, self._reads_all = SegmentSet.of((*chosen.ids, *others.ids)), turn, False
+        chosen = self._choose(self.past, rows, lake)
+        source = sides.comparer.digest_side(sides.source_in_scope(chosen), "source")
         met = frozenset(self._met.ids)
-        carried = (
-            replace(digest, source_rows=rows.get(digest.segment, 0), equal=True)
-            for digest in digest_of.values()
-            if digest.segment not in met
+        carried = (SegmentSum(there.segment, rows.get(there.segment, 0), there.high, there.low) for there in lake)
+        read = tuple(here for here in source if here.segment in met)
+        known = (*read, *(here for here in carried if here.segment not in met))
+        return join_sums(known, lake, native=True), sum(rows.values())
+
+    def _choose(self, past: ContentProof, rows: Mapping[int, int], lake: Sequence[SegmentSum]) -> SegmentSet | None:
+        """Which segments of the source meet the lake's digests; None where that is all of them."""
+        turn = take_turns(past, self._seen, self.rotation, self.now_micros)
+        lake_sums = {there.segment: (there.rows, there.high, there.low) for there in lake}
+        chosen = SegmentSet.of((*turn.segments.ids, *find_changed(past, lake_sums, turn.segments).ids))
+        self._turn, self._reads_all = (
+            turn,
+            sum(rows.get(segment, 0) for segment in chosen.ids) * _WORTH > sum(rows.values()),
         )
-        digests = (*carried, *(digest for digest in digest_of.values() if digest.segment in met))
-        return tuple(sorted(digests, key=lambda digest: digest.segment)), sum(rows.values())
+        if self._reads_all:
+            return None
+        self._met = chosen
+        return chosen
 
     def build_next_proof(
         self, digests: Sequence[SegmentDigest], run_id: str, altered: tuple[str, ...]
@@ -160,13 +161,6 @@ class ProofKeeper:
             f"by run {self.past.run_id}: {len(turn.changed.ids)} segments changed at the source, {lake} in the lake alone, "
             f"{len(turn.unproven.ids)} were not proven, {len(turn.due.ids)} were due (sweep.rotation: {self.rotation})"
         )
-
-    def _is_most(self, chosen: SegmentSet, rows: dict[int, int]) -> bool:
-        return sum(rows.get(segment, 0) for segment in chosen.ids) * _WORTH > sum(rows.values())
-
-    def _some(self, sides: Sides, pin: LakePin, chosen: SegmentSet) -> Look:
-        source: Frame = sides.source_rows(chosen)
-        return Look(source, sides.lake_rows(pin))
 
 
 def keep_proof(job: TableJob, pair: TablePair, part: PartialSweep, edges: Edges, subject: str) -> ProofKeeper | str:

@@ -24,8 +24,8 @@ def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None 
     if not job.source.is_query:
         return ()
     with sides.source.freeze() as name:
-        first = sides.comparer.digest_source(sides.source_in_scope(compared))
-        again = sides.comparer.digest_source(sides.source_in_scope(compared))
+        first = sides.comparer.digest_side(sides.source_in_scope(compared), "source")
+        again = sides.comparer.digest_side(sides.source_in_scope(compared), "source")
     if first == again:
         return ()
     differing = len({digest.segment for digest in set(first) ^ set(again)})

@@ -21,11 +21,10 @@ from hudi_reconcile.core.sweep.segments import (
     NO_SEGMENTS,
     SegmentSet,
 )
-from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED, Key
 from hudi_reconcile.core.tables.values import CheckpointAt, LakePin, Moment
 from hudi_reconcile.ports import Clock, Frame, KeysOf, Lake, Look, SegmentDigest, Survey
-from hudi_reconcile.stages.comparison import Sides, TablePair
+from hudi_reconcile.stages.comparison import Sides, TablePair, join_sums
 from hudi_reconcile.stages.hoodiestreamer import find_furthest_mark
 from hudi_reconcile.stages.job import Pause, TableJob
 from hudi_reconcile.stages.sweep.content_proof import ProofKeeper
@@ -389,18 +388,6 @@ def digest_both(sides: Sides, pin: LakePin) -> tuple[SegmentDigest, ...]:
     inside = sides.source.digest_inside(sides.table, sides.agreement, sides.cut)
     theirs = sides.comparer.digest_texts(sides.lake.read_rows(pin))
     return join_sums(inside(), theirs)
-
-
-def join_sums(source: tuple[SegmentSum, ...], lake: tuple[SegmentSum, ...]) -> tuple[SegmentDigest, ...]:
-    """The sums of both sides, segment by segment; a segment that one side lacks has no rows there."""
-    ours = {item.segment: item for item in source}
-    theirs = {item.segment: item for item in lake}
-    digests = []
-    for segment in sorted(ours.keys() | theirs.keys()):
-        here = ours.get(segment, SegmentSum(segment, 0, 0, 0))
-        there = theirs.get(segment, SegmentSum(segment, 0, 0, 0))
-        digests.append(SegmentDigest(segment, here.rows, there.rows, here == there))
-    return tuple(digests)
 
 
 def find_unexplained(sides: Sides, pin: LakePin, quiet: SegmentSet) -> SegmentSet:

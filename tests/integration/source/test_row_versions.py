@@ -36,9 +36,9 @@ def versions_of(found: TableSource) -> RowVersions:
 
 def changed(found: TableSource, database: Database, *statements: str) -> list[int]:
     """The segments whose versions the statements change."""
-    before = {one.segment: one for one in versions_of(found).read(CUT)}
+    before = {one.segment: one for one in versions_of(found).begin(CUT)()}
     database.execute(*statements)
-    after = {one.segment: one for one in versions_of(found).read(CUT)}
+    after = {one.segment: one for one in versions_of(found).begin(CUT)()}
     return sorted(one for one in before.keys() | after.keys() if before.get(one) != after.get(one))
 
 
