@@ -34,9 +34,9 @@ Inside = Callable[[], tuple[SegmentSum, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A table's own count of its rows, and its columns that hold values which the JDBC read would alter."""
+    """A table's own count of its rows, None where some segments were asked for, and columns of values that a read alters."""
 
-    rows: int
+    rows: int | None
     altered: tuple[str, ...]
 
 
@@ -153,24 +153,15 @@ class Source(Protocol):
         """Keys that occur twice or are NULL throughout; no query at all where the catalog already rules them out."""
         ...
 
-    def find_altered(
-        self,
-        table: SourceTable,
-        window: Window | None = None,
-        *,
-        cut: Segmentation | None = None,
-        segments: SegmentSet | None = None,
-    ) -> tuple[str, ...]:
-        """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap).
-
-        Searches a pull's window, or some segments and perhaps other rows; the whole table where neither is given.
-        """
+    def find_altered(self, table: SourceTable, window: Window | None = None) -> tuple[str, ...]:
+        """Columns that hold values which the JDBC read would alter (infinity, BC, the 1582 gap), in a pull's window or all."""
         ...
 
-    def survey(self, table: SourceTable) -> Callable[[], Survey]:
+    def survey(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None = None) -> Callable[[], Survey]:
         """Begin to count all rows and to look for such values, in one statement that runs beside what Spark reads.
 
-        The answer is there when the result is called, which raises what the statement raised.
+        Of some segments, and perhaps other rows, the values alone. The answer is there when the result is called, which raises
+        what the statement raised.
         """
         ...
 

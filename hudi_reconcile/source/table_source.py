@@ -181,28 +181,24 @@ class TableSource:
         sample = ("(" + ", ".join("NULL" if part is None else str(part) for part in r.values()) + ")" for r in rows)
         return KeyFaults(int(row["duplicated"] or 0), int(row["null_keys"] or 0), tuple(sample))
 
-    def find_altered(
-        self,
-        table: SourceTable,
-        window: Window | None = None,
-        *,
-        cut: Segmentation | None = None,
-        segments: SegmentSet | None = None,
-    ) -> tuple[str, ...]:
-        """Columns with values that the JDBC read would alter; of hash segments the whole table is searched."""
-        predicates = self._where(table, window)
-        if segments is not None and isinstance(cut, RangeSegments):
-            query = reads.altered_segments_query(self._dialect, table, cut, segments, predicates)
-        else:
-            query = reads.altered_query(self._dialect, table.name, table.columns, predicates)
+    def find_altered(self, table: SourceTable, window: Window | None = None) -> tuple[str, ...]:
+        """Columns with values that the JDBC read would alter."""
+        query = reads.altered_query(self._dialect, table.name, table.columns, self._where(table, window))
         if query is None:
             return ()
         sql, names = query
         return tuple(name for name, count in zip(names, self._one(sql).values(), strict=True) if count)
 
-    def survey(self, table: SourceTable) -> Callable[[], Survey]:
-        """Count all rows, and those of values that the JDBC read would alter, by one scan in a thread of its own."""
-        sql, names = reads.survey_query(self._dialect, table.name, table.columns, self._request.predicates)
+    def survey(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None = None) -> Callable[[], Survey]:
+        """Count all rows, and those of values that the JDBC read would alter, by one scan in a thread of its own.
+
+        Of hash segments the whole table is searched.
+        """
+        where = self._request.predicates
+        part = (cut, segments) if segments is not None and isinstance(cut, RangeSegments) else None
+        sql, names = reads.survey_query(self._dialect, table, where, part)
+        if part is not None and not names:
+            return lambda: Survey(None, ())
         answer: Future[Mapping[str, Any]] = Future()
 
         def ask() -> None:
@@ -217,7 +213,7 @@ class TableSource:
         def wait() -> Survey:
             row = answer.result()
             altered = tuple(name for place, name in enumerate(names) if row[f"n{place}"])
-            return Survey(int(row["hr_rows"]), altered)
+            return Survey(int(row["hr_rows"]) if segments is None else None, altered)
 
         return wait
 

@@ -114,24 +114,23 @@ def altered_query(
     return (f"select {', '.join(counts)} from {table}{where_clause(predicates)}", names) if names else None
 
 
-def altered_segments_query(
-    dialect: Dialect, table: SourceTable, cut: RangeSegments, segments: SegmentSet, predicates: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]] | None:
-    """The same for some segments, by the key's index; for the whole table where a statement cannot hold that many ranges."""
-    ranges = merge_ranges(cut, segments)
-    if not ranges or len(ranges) > dialect.RANGES_AT_ONCE:
-        return altered_query(dialect, table.name, table.columns, predicates)
-    shown = ", ".join(dialect.quote(column.name) for column in table.columns)
-    rows = dialect.ranges_query(shown, table.name, cut.column, ranges, predicates)
-    return altered_query(dialect, f"({rows}) hr_n", table.columns, ())
-
-
 def survey_query(
-    dialect: Dialect, table: str, columns: tuple[Column, ...], predicates: tuple[str, ...]
+    dialect: Dialect,
+    table: SourceTable,
+    predicates: tuple[str, ...],
+    part: tuple[RangeSegments, SegmentSet] | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """The same with the count of all rows, `hr_rows`, before it: one scan for both."""
-    counts, names = _altered_counts(dialect, columns)
-    return f"select {', '.join(('count(*) as hr_rows', *counts))} from {table}{where_clause(predicates)}", names
+    """The same with the count of the rows, `hr_rows`, before it: one scan for both.
+
+    Some segments go by the key's index, and by a scan of the table where a statement cannot hold that many ranges.
+    """
+    counts, names = _altered_counts(dialect, table.columns)
+    rows = table.name + where_clause(predicates)
+    ranges = () if part is None else merge_ranges(*part)
+    if part is not None and ranges and len(ranges) <= dialect.RANGES_AT_ONCE:
+        shown = ", ".join(dialect.quote(column.name) for column in table.columns)
+        rows = f"({dialect.ranges_query(shown, table.name, part[0].column, ranges, predicates)}) hr_n"
+    return f"select {', '.join(('count(*) as hr_rows', *counts))} from {rows}", names
 
 
 def _altered_counts(dialect: Dialect, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

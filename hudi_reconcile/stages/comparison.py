@@ -265,7 +265,7 @@ class Sides:
     `pushdown`: a look at all segments digests the source's rows inside the source. `one_snapshot`: each look sees one
     moment of the source, however many connections read it. `scope`: the comparison is about some partitions only; what
     differs there is judged by all rows of its key, wherever they lie. `survey` begins to count all rows and to look for values
-    that a read alters, where a look at all of them may do so beside it.
+    that a read alters, in some segments or in all, where a look may do so beside its read.
     """
 
     table: SourceTable
@@ -277,7 +277,7 @@ class Sides:
     pushdown: bool = False
     one_snapshot: bool = False
     scope: PartitionScope | None = None
-    survey: Callable[[], Callable[[], Survey]] | None = None
+    survey: Callable[[SegmentSet | None], Callable[[], Survey]] | None = None
 
     def source_rows(self, segments: SegmentSet | None = None) -> Frame:
         """The source's rows of some segments, or of all."""

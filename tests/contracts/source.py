@@ -20,7 +20,7 @@ from hudi_reconcile.core.sweep.segments import (
 from hudi_reconcile.core.tables.agreement import Agreement, ComparedColumn
 from hudi_reconcile.core.tables.partitions import CalendarRange, Equals
 from hudi_reconcile.core.tables.values import SourceTable
-from hudi_reconcile.ports import Frame, Source
+from hudi_reconcile.ports import Frame, Source, Survey
 
 Held = tuple[int | None, int | None, int | None]  # id, v, and microseconds of `at`
 ROWS: tuple[Held, ...] = (
@@ -70,7 +70,8 @@ class SourceContract:
 
         assert ([column.name for column in table.columns], table.key) == (["id", "v", "at"], ("id",))
         assert in_order(ground.read(ground.port.read_rows(table, RANGES))) == in_order(ROWS)
-        assert ground.port.count_rows(table) == len(ROWS) == ground.port.survey(table)().rows
+        assert ground.port.count_rows(table) == len(ROWS) == ground.port.survey(table, RANGES)().rows
+        assert ground.port.survey(table, RANGES, SegmentSet.of([1]))() == Survey(None, ())
 
     @pytest.mark.parametrize("segments", [(0,), (1, 3), (0, 1, 2), (3,)])
     def test_segments_of_key_ranges_are_read_and_counted_alone(

@@ -205,21 +205,15 @@ class FakeSource:
     def find_key_faults(self, table: SourceTable) -> KeyFaults:
         return replace(self.faults, null_keys=self.faults.null_keys + (None in self._now()))
 
-    def find_altered(
-        self,
-        table: SourceTable,
-        window: Window | None = None,
-        *,
-        cut: Segmentation | None = None,
-        segments: SegmentSet | None = None,
-    ) -> tuple[str, ...]:
-        if segments is None or self.altered_key is None:
-            return self.altered
-        assert isinstance(cut, RangeSegments)
-        return self.altered if cut.find_segment(self.altered_key) in segments.ids else ()
+    def find_altered(self, table: SourceTable, window: Window | None = None) -> tuple[str, ...]:
+        return self.altered
 
-    def survey(self, table: SourceTable) -> Callable[[], Survey]:
+    def survey(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None = None) -> Callable[[], Survey]:
         found = Survey(self.count_rows(table), self.altered)
+        if segments is not None:
+            assert isinstance(cut, RangeSegments)
+            is_there = self.altered_key is None or cut.find_segment(self.altered_key) in segments.ids
+            found = Survey(None, self.altered if is_there else ())
         return lambda: found
 
     def read_rows(

@@ -62,16 +62,12 @@ class ProofKeeper:
         """The segments that the last look compared."""
         return self._met
 
-    @property
-    def is_rest_unaltered(self) -> bool:
-        """True where a read alters no value of the carried rows: none when they were proven, and they have not changed."""
-        return self.past is not None and self.past.altered == ()
+    def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int, tuple[str, ...] | None]:
+        """Digests of all segments, carried ones as equal; the rows that the source counted before; columns that a read alters.
 
-    def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int]:
-        """Digests of all segments, those that are carried as equal; and the source's own count of its rows before.
-
-        The lake is digested while the source reads its row versions, which it has to have done before it reads a row. A
-        source that turns out to show no versions, as storage of another kind than it says, is compared as a whole.
+        Those are None where nobody looked. The lake is digested while the source reads its row versions, which it has to have
+        done before it reads a row. A source that turns out to show no versions, as storage of another kind than it says, is
+        compared as a whole.
         """
         self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
         receive = self.versions.begin(self.base.coverage.cut)
@@ -81,27 +77,35 @@ class ProofKeeper:
         except SourceError as error:
             self._is_blind, self.past = True, None
             self.note = f"no content proof: the row versions could not be read: {error.message}"
-            return sides.comparer.compare_digests(sides.first_look(pin), None), sides.source.count_rows(sides.table)
+            before = sides.source.count_rows(sides.table)
+            return sides.comparer.compare_digests(sides.first_look(pin), None), before, None
         rows = {version.segment: version.rows for version in self._seen}
+        chosen = None if self.past is None else self._choose(self.past, rows, lake)
+        # What is carried has not changed: where a read altered none of its values then, it alters none now.
+        is_rest_unaltered = self.past is not None and self.past.altered == ()
+        answer = None if sides.survey is None else sides.survey(chosen if is_rest_unaltered else None)
         if self.past is None:
-            return sides.comparer.compare_digests(sides.first_look(pin), None), sum(rows.values())
-        chosen = self._choose(self.past, rows, lake)
-        source = sides.comparer.digest_side(sides.source_in_scope(chosen), "source")
+            digests = sides.comparer.compare_digests(sides.first_look(pin), None)
+        else:
+            source = sides.comparer.digest_side(sides.source_in_scope(chosen), "source")
+            digests = self._join(source, lake, rows)
+        return digests, sum(rows.values()), None if answer is None else answer().altered
+
+    def _join(
+        self, source: Sequence[SegmentSum], lake: Sequence[SegmentSum], rows: Mapping[int, int]
+    ) -> tuple[SegmentDigest, ...]:
+        """The digests of segments that met, and of those that are carried with as many `rows` as the source's versions have."""
         met = frozenset(self._met.ids)
-        carried = (SegmentSum(there.segment, rows.get(there.segment, 0), there.high, there.low) for there in lake)
-        read = tuple(here for here in source if here.segment in met)
-        known = (*read, *(here for here in carried if here.segment not in met))
-        return join_sums(known, lake, native=True), sum(rows.values())
+        carried = (replace(sums, rows=rows.get(sums.segment, 0)) for sums in lake if sums.segment not in met)
+        return join_sums((*carried, *(sums for sums in source if sums.segment in met)), lake, native=True)
 
     def _choose(self, past: ContentProof, rows: Mapping[int, int], lake: Sequence[SegmentSum]) -> SegmentSet | None:
         """Which segments of the source meet the lake's digests; None where that is all of them."""
         turn = take_turns(past, self._seen, self.rotation, self.now_micros)
-        lake_sums = {there.segment: (there.rows, there.high, there.low) for there in lake}
+        lake_sums = {sums.segment: (sums.rows, sums.high, sums.low) for sums in lake}
         chosen = SegmentSet.of((*turn.segments.ids, *find_changed(past, lake_sums, turn.segments).ids))
-        self._turn, self._reads_all = (
-            turn,
-            sum(rows.get(segment, 0) for segment in chosen.ids) * _WORTH > sum(rows.values()),
-        )
+        chosen_rows = sum(rows.get(segment, 0) for segment in chosen.ids)
+        self._turn, self._reads_all = turn, chosen_rows * _WORTH > sum(rows.values())
         if self._reads_all:
             return None
         self._met = chosen

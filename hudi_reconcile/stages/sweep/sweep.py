@@ -150,14 +150,10 @@ def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached
 def _mark_altered(
     job: TableJob, context: SweepContext, comparison: Confirmed, source: Source
 ) -> tuple[SweepContext, tuple[str, ...]]:
-    """Mark the columns that hold values which a read alters; their names too. The first look may have found them already.
-
-    Where the rows that a content proof carries are known to hold none, only the compared rows are searched.
-    """
-    altered, keeper = comparison.first.altered, context.keeper
+    """Mark the columns that hold values which a read alters; their names too. The first look may have found them already."""
+    altered = comparison.first.altered
     if altered is None:
-        segments = keeper.met if keeper is not None and keeper.is_rest_unaltered else None
-        altered = source.find_altered(context.pair.declared, cut=context.cut, segments=segments)
+        altered = source.find_altered(context.pair.declared)
     return replace(context, pair=mark_altered(job, context.pair, altered)), altered
 
 
@@ -183,7 +179,7 @@ def _sides(job: TableJob, context: SweepContext, edges: Edges) -> Sides:
         pushdown=context.mode.pushdown,
         one_snapshot=job.sweep.one_snapshot,
         scope=context.portion.scope,
-        survey=None if context.mode.pushdown else partial(edges.source.survey, context.pair.declared),
+        survey=None if context.mode.pushdown else partial(edges.source.survey, context.pair.declared, context.cut),
     )
 
 

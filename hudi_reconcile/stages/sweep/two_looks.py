@@ -279,8 +279,8 @@ class _Counted:
 
 def _counted_digests(sides: Sides, pin: LakePin, segments: SegmentSet | None, walk: Walk | None) -> _Counted:
     if isinstance(walk, ProofKeeper):
-        kept, rows = walk.look(sides, pin)
-        return _Counted(digests=kept, before_rows=rows)
+        kept, rows, altered = walk.look(sides, pin)
+        return _Counted(digests=kept, before_rows=rows, altered=altered)
     if walk is None and sides.survey and not sides.scope:
         surveyed, rows_beside, altered = _digest_beside_survey(sides, pin, sides.survey)
         return _Counted(digests=surveyed, before_rows=rows_beside, altered=altered)
@@ -314,13 +314,13 @@ def _digests(sides: Sides, pin: LakePin, segments: SegmentSet | None) -> tuple[S
 
 
 def _digest_beside_survey(
-    sides: Sides, pin: LakePin, begin: Callable[[], Callable[[], Survey]]
+    sides: Sides, pin: LakePin, begin: Callable[[SegmentSet | None], Callable[[], Survey]]
 ) -> tuple[tuple[SegmentDigest, ...], int | None, tuple[str, ...]]:
     """The digests, the source's count beside their read, which may be a moment younger, and the columns that a read alters.
 
     Where it finds more rows than were read, the next look counts before it reads.
     """
-    look, answer = sides.first_look(pin), begin()
+    look, answer = sides.first_look(pin), begin(None)
     digests, survey = sides.comparer.compare_digests(look, None), answer()
     return digests, survey.rows, survey.altered
 

@@ -155,7 +155,7 @@ def test_dates_that_the_driver_would_alter_are_named_by_column(
 
     with source(pg, "t") as found:
         assert found.find_altered(found.describe()) == altered
-        assert found.survey(found.describe())() == Survey(1, altered)
+        assert found.survey(found.describe(), RangeSegments("id", 0, 10, 7))() == Survey(1, altered)
 
 
 def test_segments_narrow_where_altered_values_are_looked_for_within_the_filter(pg: Database) -> None:
@@ -167,18 +167,18 @@ def test_segments_narrow_where_altered_values_are_looked_for_within_the_filter(p
 
     with source(pg, "t", where="kept") as found:
         asked = {
-            ids: found.find_altered(found.describe(), cut=cut, segments=SegmentSet.of(ids))
+            ids: found.survey(found.describe(), cut, SegmentSet.of(ids))()
             for ids in ((0,), (1,), (2,), (4,), (0, 2), (1, 5), (5, 6))
         }
 
     assert asked == {
-        (0,): ("at",),
-        (1,): (),
-        (2,): ("amount",),
-        (4,): (),
-        (0, 2): ("at", "amount"),
-        (1, 5): (),
-        (5, 6): (),
+        (0,): Survey(None, ("at",)),
+        (1,): Survey(None, ()),
+        (2,): Survey(None, ("amount",)),
+        (4,): Survey(None, ()),
+        (0, 2): Survey(None, ("at", "amount")),
+        (1, 5): Survey(None, ()),
+        (5, 6): Survey(None, ()),
     }
 
 
@@ -187,7 +187,7 @@ def test_survey_raises_what_its_statement_raised_where_it_is_waited_for(table: D
         described = found.describe()
         table.execute("drop table t")
 
-        answer = found.survey(described)
+        answer = found.survey(described, RangeSegments("id", 0, 10, 7))
 
         with pytest.raises(SourceError, match="does not exist"):
             answer()
