@@ -115,6 +115,7 @@ def write(rows: DataFrame, path: str, operation: str) -> None:
         "hoodie.datasource.write.partitionpath.field": "",
         "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
         "hoodie.datasource.write.operation": operation,
+        "hoodie.parquet.compression.codec": "zstd",  # as in our tables: what is compared is the way to them
     }
     # Hudi takes no timestamp without zone.
     stamps = {name: rows[name].cast("timestamp") for name, kind in rows.dtypes if kind == "timestamp_ntz"}

@@ -27,6 +27,9 @@ Index = Literal["simple", "bloom"]
 HUDI_TYPES = {"copy_on_write": "COPY_ON_WRITE", "merge_on_read": "MERGE_ON_READ"}
 KEPT_COMMITS = 60  # long enough for a sweep's pin, and for change queries over some weeks of nightly runs
 EXPIRED_MS = 180_000  # more than Hudi's default of two missed minutes
+# Hudi's default is gzip. Of 2,000,000 rows zstd makes a pull a quarter shorter and files a seventh smaller, and reads faster. Of
+# another tool's table nothing is known about who reads it.
+_CODEC = {"hoodie.parquet.compression.codec": "zstd"}
 _KEYGEN = "org.apache.hudi.keygen."
 _LOCK = "hoodie.write.lock."
 # How keys and partition paths are made, which another tool's table says itself.
@@ -76,6 +79,7 @@ def build_create_options(options: WriteOptions, table: NewTable) -> dict[str, st
         **_session(options),
         **_identity(table.name, list_spelled_key(table.record_key) if table.spelled else table.record_key, partitions),
         **_index(options.index, partitions),
+        **_CODEC,
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "bulk_insert",
         # Owned by the tool and rising: Hudi itself then drops an image older than what the lake has (docs/guarantees).
@@ -100,6 +104,7 @@ def upsert_options(options: WriteOptions, table: LakeTable, *, has_metadata_tabl
         **_session(options),
         **_choose_identity(table),
         **_index(options.index if table.owned else "simple", table.partition_fields),
+        **(_CODEC if table.owned else {}),
         "hoodie.datasource.write.table.type": HUDI_TYPES[table.type],
         "hoodie.datasource.write.operation": "upsert",
         "hoodie.write.table.version": str(table.version),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyarrow.parquet import ParquetFile
 from pyspark.sql import SparkSession
 
 from hudi_reconcile.core.errors import LakeError
@@ -41,6 +42,8 @@ def test_lake_created_then_upserted_shows_the_newest_images_and_the_newest_check
     )
 
     assert content(lake, "id", "note") == [(1, "a"), (2, "B"), (3, "c")]
+    files = [ParquetFile(path).metadata for path in (tmp_path / "orders").glob("*.parquet")]
+    assert {file.row_group(0).column(0).compression for file in files} == {"ZSTD"}
     found = lake.find_checkpoint()
     assert found is not None
     assert (found.checkpoint, found.instant) == (checkpoint(2), second)

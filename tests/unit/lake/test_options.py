@@ -58,6 +58,19 @@ def test_options_of_the_user_win_over_defaults() -> None:
         assert (found["hoodie.metadata.enable"], found["hoodie.clean.commits.retained"]) == ("true", "7")
 
 
+def test_files_of_our_own_tables_are_zstd_unless_the_user_says_otherwise_and_of_others_what_hudi_makes() -> None:
+    codec = "hoodie.parquet.compression.codec"
+    foreign = replace(table(), ordering_fields=("ts",), foreign=Foreign("ComplexKeyGenerator"))
+    new = NewTable("t", "copy_on_write", ("a",), ())
+
+    assert build_create_options(WriteOptions(), new)[codec] == "zstd"
+    assert upsert_options(WriteOptions(), table(), has_metadata_table=False)[codec] == "zstd"
+    assert codec not in upsert_options(WriteOptions(), foreign, has_metadata_table=False)
+    asked = WriteOptions(overrides={codec: "gzip"})
+    assert build_create_options(asked, new)[codec] == "gzip"
+    assert upsert_options(asked, table(), has_metadata_table=False)[codec] == "gzip"
+
+
 def test_upsert_keeps_the_table_as_it_is() -> None:
     found = upsert_options(WriteOptions(), table(), has_metadata_table=True)
 
