@@ -86,7 +86,7 @@ def incremental(world: World, lakes: dict[str, str], turn: int, url: str, rows: 
         (since,) = connection.execute("select localtimestamp(6)::text").fetchone() or ("",)
         connection.execute(CHANGE.format(step=step, turn=turn % step))
         connection.execute("select pg_sleep(2.5)")  # the safe bound is two seconds behind the clock
-    query = f"(select * from orders where updated_at > timestamp '{since}') changed"
+    query = f"(select * from public.orders where updated_at > timestamp '{since}') changed"
     return {
         "pull": timed(lambda: ours(world, turn)),
         "bare upsert": timed(lambda: write(read(world, {"dbtable": query}), lakes["bulk"], "upsert")),
@@ -102,7 +102,7 @@ def ours(world: World, turn: int) -> None:
 def read(world: World, options: dict[str, str]) -> DataFrame:
     """What an engineer would write."""
     target = world.engine.jdbc()
-    settings = {"url": target.url, "dbtable": "orders", "preferTimestampNTZ": "true", **target.properties, **options}
+    settings = {"url": target.url, "dbtable": "public.orders", "preferTimestampNTZ": "true", **target.properties, **options}
     return session_of(world).read.format("jdbc").options(**settings).load()
 
 

@@ -26,7 +26,7 @@ from hudi_reconcile.cli import streams
 from hudi_reconcile.cli.options import DEFAULT_CONFIG, Settings, profile_option, set_option
 from hudi_reconcile.cli.registry import Commands, find_command
 from hudi_reconcile.cli.streams import head
-from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError
+from hudi_reconcile.core.errors import ConfigError, ReconcileError, Terminated, UsageError, explain_full_disk
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.safe_text import defuse_commands, describe_trace, escape_controls
 
@@ -218,7 +218,8 @@ def describe_call_failure(error: BaseException) -> CallFailure:
         case KeyboardInterrupt() | click.Abort():  # click makes an Abort of the first
             return _interruption(error.__context__ if isinstance(error.__context__, Terminated) else error)
         case _:
-            return _unforeseen(error)
+            full_disk = explain_full_disk(error)
+            return _unforeseen(error) if full_disk is None else replace(_foreseen(full_disk), notes=_notes(error))
 
 
 def report(failure: CallFailure, *, command: str | None, as_json: bool) -> int:

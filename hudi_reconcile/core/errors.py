@@ -23,6 +23,7 @@ Beside them, the nearest legal spelling of an unknown name, for such messages. P
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
@@ -93,6 +94,27 @@ class SparkLostError(UnverifiedError):
 
 class ExecutorLostError(SparkLostError):
     """An executor ended that held rows of a table's work alone; Spark itself goes on."""
+
+
+class FullDiskError(UnverifiedError):
+    """A disk had no room for what was to be written: evidence, the lake's files or Spark's own."""
+
+
+# What the system says of ENOSPC and EDQUOT; Java repeats it, of whatever machine.
+_FULL_DISK = {errno.ENOSPC: "No space left on device", errno.EDQUOT: "Disk quota exceeded"}
+
+
+def explain_full_disk(error: BaseException, words: str = "") -> FullDiskError | None:
+    """The error by name where a disk was full, by the system's number or by the `words` of Java's error; None of any other."""
+    said = _FULL_DISK.get(error.errno or 0) if isinstance(error, OSError) else None
+    said = said or next((text for text in _FULL_DISK.values() if text in words), None)
+    if said is None:
+        return None
+    place = f" at {error.filename}" if isinstance(error, OSError) and error.filename else ""
+    return FullDiskError(
+        f"a disk is full{place} ({said})",
+        fix="df -h: make room for `reports`, lake.path and spark.local.dir (TMPDIR), then run the same command again",
+    )
 
 
 class TimeLimitError(UnverifiedError):

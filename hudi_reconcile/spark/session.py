@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError
+from hudi_reconcile.core.errors import ReconcileError, SourceError, SparkLostError, UsageError, explain_full_disk
 from hudi_reconcile.core.lake.ownership import find_cleaner_error
 from hudi_reconcile.core.pull.retry import advise_on_read, find_driver_reason
 from hudi_reconcile.core.safe_text import read_message, redact_message
@@ -402,13 +402,13 @@ def get_jvm(spark: SparkSession) -> Any:
 
 
 def translate_error(error: BaseException) -> ReconcileError | None:
-    """The error that the source's JDBC driver raised inside Spark, a cleaned snapshot or a lost executor did; else None."""
+    """The error by name of what a JDBC driver, a cleaned snapshot, a lost executor or a full disk caused; else None."""
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
-        return None
+        return explain_full_disk(error)
     words = read_message(error)
     driver_reason = find_driver_reason(words)
     if driver_reason is None:
-        return find_cleaner_error(words) or explain_lost_rows(words)
+        return find_cleaner_error(words) or explain_lost_rows(words) or explain_full_disk(error, words)
     name, reason = driver_reason
     reason = redact_message(reason, kind=name, whole=words)
     return SourceError(f"the source failed while rows were read: {reason[:300]}", fix=advise_on_read(reason))

@@ -14,6 +14,7 @@ from hudi_reconcile.cli.streams import ReaderGone, emit_json
 from hudi_reconcile.core.errors import (
     ConfigError,
     ExecutorLostError,
+    FullDiskError,
     IncompleteError,
     LakeError,
     NotBuiltError,
@@ -67,6 +68,7 @@ ERRORS = [
     (LakeError, "unverified", 3),
     (SparkLostError, "unverified", 3),
     (ExecutorLostError, "unverified", 3),
+    (FullDiskError, "unverified", 3),
     (TimeLimitError, "unverified", 3),
     (IncompleteError, "incomplete", 4),
     (SupersededError, "incomplete", 4),
@@ -119,7 +121,21 @@ def test_known_error_with_format_json_is_one_document_on_stdout(  # noqa: PLR091
     }
 
 
-@pytest.mark.parametrize("error", [LakeError("gone", fix="pull it"), ValueError("bug")])
+def test_full_disk_is_named_with_its_place_and_no_traceback(ending: Raised, capsys: pytest.CaptureFixture[str]) -> None:
+    ending.append(OSError(28, "No space left on device", "/runs/result.json"))
+
+    assert run(["sweep", "--format", "json"]) == 3
+
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"]["type"] == "FullDiskError"
+    assert "error: a disk is full at /runs/result.json (No space left on device)\nfix: df -h" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [LakeError("gone", fix="pull it"), ValueError("bug"), OSError(28, "No space left on device")],
+)
 def test_lines_that_outputs_left_with_the_error_are_on_stderr_once(
     ending: Raised, capsys: pytest.CaptureFixture[str], error: Exception
 ) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hudi_reconcile.core.errors import LakeError, SparkLostError
+from hudi_reconcile.core.errors import FullDiskError, LakeError, SourceError, SparkLostError
 from hudi_reconcile.spark.session import translate_error
 
 
@@ -77,3 +77,30 @@ def test_rows_that_only_a_lost_executor_held_are_named_with_what_to_do() -> None
     assert "executor was lost" in found.message
     assert "run the same command again" in found.fix
     assert translate_error(FromSparkError("Checkpoint block rdd_9_0")) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device", "/runs/result.json"),
+        OSError(122, "Disk quota exceeded"),
+        FromSparkError("Job aborted\nCaused by: java.io.IOException: No space left on device\n\tat java.base/x"),
+        FromSparkError("o1.save.\n: java.io.FileNotFoundException: /tmp/blockmgr/0c/x (Disk quota exceeded)"),
+    ],
+)
+def test_full_disk_is_named_as_such_with_the_places_to_look_at(error: Exception) -> None:
+    found = translate_error(error)
+
+    assert isinstance(found, FullDiskError)
+    assert "a disk is full" in found.message
+    assert "df -h" in found.fix
+    assert ("/runs/result.json" in found.message) == (getattr(error, "filename", None) is not None)
+
+
+def test_full_disk_of_the_database_is_the_sources_and_other_errors_of_the_system_are_no_full_disk() -> None:
+    said = (
+        "x\nCaused by: org.postgresql.util.PSQLException: ERROR: could not extend file: No space left on device\n\tat y"
+    )
+
+    assert isinstance(translate_error(FromSparkError(said)), SourceError)
+    assert translate_error(OSError(13, "Permission denied", "/runs")) is None
