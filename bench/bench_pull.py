@@ -102,7 +102,13 @@ def ours(world: World, turn: int) -> None:
 def read(world: World, options: dict[str, str]) -> DataFrame:
     """What an engineer would write."""
     target = world.engine.jdbc()
-    settings = {"url": target.url, "dbtable": "public.orders", "preferTimestampNTZ": "true", **target.properties, **options}
+    settings = {
+        "url": target.url,
+        "dbtable": "public.orders",
+        "preferTimestampNTZ": "true",
+        **target.properties,
+        **options,
+    }
     return session_of(world).read.format("jdbc").options(**settings).load()
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.sweep.proof import SegmentVersions, Standing, wrap_digest
@@ -21,6 +24,7 @@ from hudi_reconcile.sql import digests, reads
 from hudi_reconcile.sql.dialect import Buckets, Digests
 
 SERIAL_ROWS = 500_000  # below this many rows a second statement costs more than it saves
+Answer = TypeVar("Answer")
 _SAMPLE_ROWS = 5_000  # milliseconds of work: a sweep of a million rows takes one second
 _FILLER_BYTES = 2_000_000
 
@@ -81,7 +85,7 @@ def begin(
         digests.digest_query(database, table.name, what, predicates=(*where, *part))
         for part in _parts(engine, table, cut)
     ]
-    answers = _send(engine, parts)
+    answers = [ask_beside(partial(engine.rows, part), "digest inside") for part in parts]
 
     def wait() -> tuple[SegmentSum, ...]:
         sums = [segment_sum for answer in answers for segment_sum in digests.parse_sums(answer.result(), None)]
@@ -111,7 +115,8 @@ def read_row_versions(engine: Engine, table: SourceTable, agreement: Agreement, 
     def begin_versions(cut: Segmentation) -> Callable[[], tuple[SegmentVersions, ...]]:
         what = digests.Digested(agreement.columns, agreement.key, cut)
         # One statement, which scans the table. Parts would each go through the key's index, and take twice the processor time.
-        (answer,) = _send(engine, [digests.version_query(database, table.name, what, where)])
+        query = digests.version_query(database, table.name, what, where)
+        answer = ask_beside(lambda: engine.rows(query), "row versions")
         return lambda: _parse_versions(answer.result())
 
     return RowVersions(standing, "", begin_versions)
@@ -128,11 +133,22 @@ def _no_versions(_cut: Segmentation) -> NoReturn:
     raise ValueError("there are no row versions to read: RowVersions.why says why")
 
 
-def _send(engine: Engine, parts: list[str]) -> list[Future[Sequence[Mapping[str, Any]]]]:
-    pool = ThreadPoolExecutor(max_workers=len(parts), thread_name_prefix="digest inside")
-    answers = [pool.submit(engine.rows, sql) for sql in parts]
-    pool.shutdown(wait=False)
-    return answers
+def ask_beside(ask: Callable[[], Answer], name: str) -> Future[Answer]:
+    """Ask in a thread of its own; whoever waits for the answer gets what was raised.
+
+    No end of the process waits for it: where the sweep has failed or was stopped, nobody wants the answer.
+    """
+    answer: Future[Answer] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:  # noqa: BLE001  as said above
+            answer.set_exception(error)
+
+    # Its lines of the log name the table, as those of the thread that asks.
+    threading.Thread(target=copy_context().run, args=(work,), name=name, daemon=True).start()
+    return answer
 
 
 def probe(engine: Engine, table: SourceTable, agreement: Agreement, where: tuple[str, ...]) -> Probe:

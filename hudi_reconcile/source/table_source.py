@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -192,23 +190,14 @@ class TableSource:
     def survey(self, table: SourceTable, cut: Segmentation, segments: SegmentSet | None = None) -> Callable[[], Survey]:
         """Count all rows, and those of values that the JDBC read would alter, by one scan in a thread of its own.
 
-        Of hash segments the whole table is searched.
+        Of some segments the altered values alone; where these are of a hash, the whole table is searched.
         """
         where = self._request.predicates
         part = (cut, segments) if segments is not None and isinstance(cut, RangeSegments) else None
         sql, names = reads.survey_query(self._dialect, table, where, part)
         if part is not None and not names:
             return lambda: Survey(None, ())
-        answer: Future[Mapping[str, Any]] = Future()
-
-        def ask() -> None:
-            try:
-                answer.set_result(self._one(sql))
-            except BaseException as error:  # noqa: BLE001  whoever waits for the answer gets it
-                answer.set_exception(error)
-
-        # No end of the process waits for it: where the sweep has failed, nobody wants the answer.
-        threading.Thread(target=ask, name="survey", daemon=True).start()
+        answer = pushdown.ask_beside(lambda: self._one(sql), "survey")
 
         def wait() -> Survey:
             row = answer.result()

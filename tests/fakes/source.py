@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from hudi_reconcile.core.errors import SourceError
@@ -135,18 +134,20 @@ class FakeSource:
         if self.no_versions:
             return RowVersions(None, self.no_versions, lambda _: tuple)
 
-        def receive(cut: RangeSegments) -> tuple[SegmentVersions, ...]:
+        def begin(cut: Segmentation) -> Callable[[], tuple[SegmentVersions, ...]]:
+            assert isinstance(cut, RangeSegments)
             self.journal.reached("source.row_versions")
-            if self.hides_versions:
-                raise SourceError("column xmin does not exist", fix="none")
             held: dict[int, list[int]] = {}
             for row in self._now().values():
                 held.setdefault(cut.find_segment(row["id"]), []).append(spread_bits(str(row["xmin"])))
-            return tuple(SegmentVersions(one, len(marks), sum(marks)) for one, marks in sorted(held.items()))
+            versions = tuple(SegmentVersions(one, len(marks), sum(marks)) for one, marks in sorted(held.items()))
 
-        def begin(cut: Segmentation) -> Callable[[], tuple[SegmentVersions, ...]]:
-            assert isinstance(cut, RangeSegments)
-            return partial(receive, cut)
+            def receive() -> tuple[SegmentVersions, ...]:
+                if self.hides_versions:
+                    raise SourceError("column xmin does not exist", fix="none")
+                return versions
+
+            return receive
 
         return RowVersions(Standing({"server": self.identity, **self.version_facts}, self.transaction), "", begin)
 

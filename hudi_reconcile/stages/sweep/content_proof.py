@@ -7,7 +7,7 @@ decided in `core/sweep/proof.py`; which run may be believed, in the evidence roo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.errors import SourceError
@@ -30,7 +30,7 @@ from hudi_reconcile.core.sweep.segments import NO_SEGMENTS, RangeSegments, Segme
 from hudi_reconcile.core.tables.canonical_text import SegmentSum
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.core.tables.values import LakePin
-from hudi_reconcile.ports import Edges, RowVersions, SegmentDigest
+from hudi_reconcile.ports import Edges, Frame, Look, RowVersions, SegmentDigest
 from hudi_reconcile.stages.comparison import Sides, TablePair, cut_keys, join_sums
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 
@@ -55,6 +55,7 @@ class ProofKeeper:
     _met: SegmentSet = field(default=NO_SEGMENTS, init=False)
     _is_blind: bool = field(default=False, init=False)
     _reads_all: bool = field(default=False, init=False)
+    _lake: tuple[LakePin, tuple[SegmentSum, ...]] | None = field(default=None, init=False)
     _turn: Turn = field(default_factory=lambda: Turn(NO_SEGMENTS, NO_SEGMENTS, NO_SEGMENTS), init=False)
 
     @property
@@ -65,45 +66,51 @@ class ProofKeeper:
     def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int, tuple[str, ...] | None]:
         """Digests of all segments, carried ones as equal; the rows that the source counted before; columns that a read alters.
 
-        Those are None where nobody looked. The lake is digested while the source reads its row versions, which it has to have
-        done before it reads a row. A source that turns out to show no versions, as storage of another kind than it says, is
-        compared as a whole.
+        Those are None where nobody looked. Where something may be carried, the lake is digested while the source reads its row
+        versions, which it has to have done before it reads a row. A source that turns out to show no versions, as storage of
+        another kind than it says, is compared as a whole.
         """
         self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
         receive = self.versions.begin(self.base.coverage.cut)
-        lake = () if self.past is None else sides.comparer.digest_side(sides.lake_rows(pin), "lake")
+        lake = None if self.past is None else self._digest_lake(sides, pin)
         try:
             self._seen = receive()
         except SourceError as error:
             self._is_blind, self.past = True, None
             self.note = f"no content proof: the row versions could not be read: {error.message}"
-            before = sides.source.count_rows(sides.table)
-            return sides.comparer.compare_digests(sides.first_look(pin), None), before, None
-        rows = {version.segment: version.rows for version in self._seen}
-        chosen = None if self.past is None else self._choose(self.past, rows, lake)
+            before_rows = sides.source.count_rows(sides.table)
+            return self._compare(sides, pin, sides.source_in_scope(), lake), before_rows, None
+        chosen = None if self.past is None or lake is None else self._choose(self.past, lake)
+        source = sides.source_in_scope(chosen)  # asks the catalog, before another statement runs
         # What is carried has not changed: where a read altered none of its values then, it alters none now.
         is_rest_unaltered = self.past is not None and self.past.altered == ()
         answer = None if sides.survey is None else sides.survey(chosen if is_rest_unaltered else None)
-        if self.past is None:
-            digests = sides.comparer.compare_digests(sides.first_look(pin), None)
-        else:
-            source = sides.comparer.digest_side(sides.source_in_scope(chosen), "source")
-            digests = self._join(source, lake, rows)
-        return digests, sum(rows.values()), None if answer is None else answer().altered
+        digests = self._compare(sides, pin, source, lake)
+        return digests, sum(version.rows for version in self._seen), None if answer is None else answer().altered
 
-    def _join(
-        self, source: Sequence[SegmentSum], lake: Sequence[SegmentSum], rows: Mapping[int, int]
+    def _digest_lake(self, sides: Sides, pin: LakePin) -> tuple[SegmentSum, ...]:
+        """The sums of the lake's rows; kept for a look at the same snapshot, whose source is then read sooner after its count."""
+        if self._lake is None or self._lake[0] != pin:
+            self._lake = (pin, sides.comparer.digest_side(sides.lake_rows(pin), "lake"))
+        return self._lake[1]
+
+    def _compare(
+        self, sides: Sides, pin: LakePin, source: Frame, lake: tuple[SegmentSum, ...] | None
     ) -> tuple[SegmentDigest, ...]:
-        """The digests of segments that met, and of those that are carried with as many `rows` as the source's versions have."""
-        met = frozenset(self._met.ids)
+        """The digests of segments that meet, and of carried ones with as many rows as the source shows versions of."""
+        if lake is None:
+            return sides.comparer.compare_digests(Look(source, sides.lake_rows(pin)), None)
+        met, rows = frozenset(self._met.ids), {version.segment: version.rows for version in self._seen}
         carried = (replace(sums, rows=rows.get(sums.segment, 0)) for sums in lake if sums.segment not in met)
-        return join_sums((*carried, *(sums for sums in source if sums.segment in met)), lake, native=True)
+        read = (sums for sums in sides.comparer.digest_side(source, "source") if sums.segment in met)
+        return join_sums((*carried, *read), lake, native=True)
 
-    def _choose(self, past: ContentProof, rows: Mapping[int, int], lake: Sequence[SegmentSum]) -> SegmentSet | None:
+    def _choose(self, past: ContentProof, lake: Sequence[SegmentSum]) -> SegmentSet | None:
         """Which segments of the source meet the lake's digests; None where that is all of them."""
         turn = take_turns(past, self._seen, self.rotation, self.now_micros)
         lake_sums = {sums.segment: (sums.rows, sums.high, sums.low) for sums in lake}
         chosen = SegmentSet.of((*turn.segments.ids, *find_changed(past, lake_sums, turn.segments).ids))
+        rows = {version.segment: version.rows for version in self._seen}
         chosen_rows = sum(rows.get(segment, 0) for segment in chosen.ids)
         self._turn, self._reads_all = turn, chosen_rows * _WORTH > sum(rows.values())
         if self._reads_all:

@@ -226,7 +226,8 @@ def _look_until_whole(
     for looks_left in reversed(range(_FIRST_LOOKS)):
         pin, checkpoint = pin_lake(sides.lake)
         moment = sides.source.read_moment()
-        asks_beside = segments is None and looks_left == _FIRST_LOOKS - 1
+        # A later look counts before it reads. A content proof does so in each, and searches what it compares alone.
+        asks_beside = segments is None and (looks_left == _FIRST_LOOKS - 1 or isinstance(walk, ProofKeeper))
         looked = sides if asks_beside else replace(sides, survey=None)
         first = _first_look(looked, pin, moment, segments, walk, known=known)
         if not first.suspected or not looks_left:
