@@ -58,21 +58,21 @@ class RunPlans:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """The reports folder, for looking at."""
+class RunArchive:
+    """The reports folder, to look at its runs."""
 
     store: Store
 
     @staticmethod
-    def of(reports: Path) -> Room:
-        """The room of a reports folder; nothing is opened yet."""
-        return Room(Store(reports))
+    def of(reports: Path) -> RunArchive:
+        """The archive of a reports folder; nothing is opened yet."""
+        return RunArchive(Store(reports))
 
-    def choose_keys(self, config: Config | None, key_file: Path | None) -> Room:
-        """The room with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
+    def choose_keys(self, config: Config | None, key_file: Path | None) -> RunArchive:
+        """The archive with the keys of the config, or that of a file in their place. Raises UsageError where one is missing."""
         if key_file is not None:
-            return Room(Store(self.store.reports, read_key_ring(key_file)))
-        return self if config is None else Room(open_store(config, os.environ))
+            return RunArchive(Store(self.store.reports, read_key_ring(key_file)))
+        return self if config is None else RunArchive(open_store(config, os.environ))
 
     def list_killed(self) -> tuple[str, ...]:
         """The runs that were killed and that no later run has ended, newest first; none where that cannot be told at once."""
@@ -87,7 +87,7 @@ class Room:
     def verify(self, published: str | None) -> Verified:
         """The whole audit log and every file that it names; `published` is a head that must be in it.
 
-        Raises AuditKeyError where lines are sealed with a key that the room lacks.
+        Raises AuditKeyError where lines are sealed with a key that the archive lacks.
         """
         return verify(self.store.reports, published, self.store.keys)
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hudi_reconcile.app.archive import Room
+from hudi_reconcile.app.archive import RunArchive
 from hudi_reconcile.app.commands import read_plans, run_apply, run_pull, run_sweep
 from hudi_reconcile.app.connections import request_session
 from hudi_reconcile.app.demo_text import Story
@@ -135,8 +135,8 @@ def _repair(stage: _Stage) -> None:
     swept = stage.ran(run_sweep(stage.call))
     sides = {"source": rows - 1, "lake": rows + 1}
     _expect("sweep", {"outcome": "drift", **sides, **_DRIFT}, {**_ending(swept), **swept.findings})
-    room = Room.of(config.reports)
-    planned = room.plans("latest", tables=())
+    archive = RunArchive.of(config.reports)
+    planned = archive.plans("latest", tables=())
     stage.story.tell_sweep(sides, _DRIFT, plan_text(planned.run, planned.plans[0]))
     plan_files = read_plans(config, "latest", ())
     applied = stage.ran(run_apply(stage.call, plan_files, Approval()))

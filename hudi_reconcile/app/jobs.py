@@ -30,7 +30,7 @@ from hudi_reconcile.databases.base import Engine, TableRequest
 from hudi_reconcile.stages.job import (
     ColumnSettings,
     LakeSettings,
-    Pages,
+    PageLimits,
     Pause,
     ProofRequest,
     PullSettings,
@@ -110,9 +110,9 @@ def _pull_settings(table: TableConfig) -> PullSettings:
     )
 
 
-def _pages(table: TableConfig) -> Pages:
+def _pages(table: TableConfig) -> PageLimits:
     stop = table.pull.stop_after
-    return Pages(table.pull.limit, table.pull.most_pages, None if stop is None else stop.total_seconds())
+    return PageLimits(table.pull.limit, table.pull.most_pages, None if stop is None else stop.total_seconds())
 
 
 def read_duty(table: TableConfig) -> float:

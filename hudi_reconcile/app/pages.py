@@ -33,7 +33,7 @@ from hudi_reconcile.evidence.run_folder import (
 )
 from hudi_reconcile.evidence.store import COVERAGE_VERSION, PLAN_VERSION, Store, read_plan
 from hudi_reconcile.report.page.html import build_mail, render_index, render_mail, render_report
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 from hudi_reconcile.report.page.trend import COMPARING_COMMANDS, MOST_POINTS, build_index
 
 PageForm = Literal["report", "index", "mail", "pdf"]
@@ -67,7 +67,7 @@ def render_page(
             coverage[name] = _coverage(path / COVERAGE_FILE)
     names = {table["name"] for table in document["tables"]}
     past = select_past_runs(list_history(store, tables=names, before=document["run_id"]), names)
-    return render_report(document, Kept(plans, samples, coverage, past, corrected or {}, uncorrected_rows))
+    return render_report(document, RunDocuments(plans, samples, coverage, past, corrected or {}, uncorrected_rows))
 
 
 def read_plans(store: Store, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

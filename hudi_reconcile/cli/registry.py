@@ -50,7 +50,7 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
         (
             Entry("pull", "work:pull", "Bring new and changed rows into the lake."),
             Entry("sweep", "work:sweep", "Compare source and lake; write a plan, never the lake."),
-            Entry("plan", "look:plan", "Show what apply would do, and the guards."),
+            Entry("plan", "archive:plan", "Show what apply would do, and the guards."),
             Entry("approve", "audit:approve", "Approve a plan; the audit log records who did."),
             Entry("apply", "work:apply", "Carry out a plan in one commit, and verify it."),
             Entry("undo", "work:undo", "Take an apply back: one commit, only what nobody touched since."),
@@ -62,11 +62,11 @@ FAMILIES: Final[tuple[tuple[str, tuple[Entry, ...]], ...]] = (
     (
         "Look",
         (
-            Entry("findings", "look:findings", "List every finding of a run."),
-            Entry("diff", "look:diff", "Show which findings came, went and stayed between two runs."),
+            Entry("findings", "archive:findings", "List every finding of a run."),
+            Entry("diff", "archive:diff", "Show which findings came, went and stayed between two runs."),
             Entry("changes", "changes:changes", "List what changed in a table, and what was a correction."),
-            Entry("report", "look:report", "Rebuild the HTML report from a run's files."),
-            Entry("history", "look:history", "List runs and their outcomes, newest first."),
+            Entry("report", "archive:report", "Rebuild the HTML report from a run's files."),
+            Entry("history", "archive:history", "List runs and their outcomes, newest first."),
             Entry(
                 "audit",
                 "audit:audit",

@@ -18,7 +18,7 @@ from hudi_reconcile.core.result_parts import (
     CompareSettings,
     Corrections,
     Cost,
-    Covered,
+    CoverageSummary,
     Failure,
     Guard,
     Precision,
@@ -64,7 +64,7 @@ class TableResult:
     anatomy: Anatomy | None = None
     rules: tuple[RuleResult, ...] = ()
     whole: bool = False
-    coverage: Covered | None = None
+    coverage: CoverageSummary | None = None
     approval: Approved | None = None
     uncorrected: Uncorrected | None = None
     findings_left: Mapping[str, int] | None = None

@@ -183,7 +183,7 @@ class Approved:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoverageSummary:
     """How much of a table a sweep compared, and how old the comparison of the rest is.
 
     Segments are parts of the key space, of which `compared` were looked at by this sweep and `never_compared` by none so

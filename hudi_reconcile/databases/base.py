@@ -164,7 +164,7 @@ class Engine(Protocol):
         ...
 
 
-class Untold:
+class EngineDefaults:
     """What an engine does not tell, unless it knows better."""
 
     def buckets(self, key: tuple[Column, ...]) -> Buckets | None:  # noqa: ARG002 - the signature is the engines'

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, NoSuchModuleError, SQLAlchemyError
 from hudi_reconcile.core.errors import SourceError, UsageError
 from hudi_reconcile.core.pull.retry import ROUNDS, Passing, classify_state, wait_seconds
 from hudi_reconcile.core.source.connection import Connection
-from hudi_reconcile.databases.base import Untold, log_statement
+from hudi_reconcile.databases.base import EngineDefaults, log_statement
 
 log = logging.getLogger("hudi_reconcile")
 CONNECT_SECONDS = 10
@@ -192,7 +192,7 @@ def _is_broken(error: DBAPIError) -> bool:
     return error.connection_invalidated or refused or known is Passing.BROKEN or code in _UNREACHABLE
 
 
-class ServerEngine(Untold):
+class ServerEngine(EngineDefaults):
     """What every engine has that reaches its database through a control plane (`databases/base.py:Engine`)."""
 
     def __init__(self, connection: Connection, plane: ControlPlane) -> None:

@@ -110,7 +110,7 @@ def _is_typed(value: Lease | Holder) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class HeldLease:
     """A lease that this process holds, and the one of a dead process that it took over, if any."""
 
     lease: Lease
@@ -128,14 +128,14 @@ def build_lease_path(table_path: str) -> str:
     return f"{parent}/.{name}.hr-lease.json" if parent or table_path.startswith("/") else f".{name}.hr-lease.json"
 
 
-def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
+def take(files: Files, table_path: str, owner: str, since: str) -> HeldLease:
     """Take the lease. Raises RefusedError while another living process holds it."""
     path, me, now_ms = build_lease_path(table_path), describe_process(), _read_clock_ms()
     mine = Lease(me, owner, uuid4().hex, since, now_ms, now_ms + LEASE_MS)
     content = files.read(path)
     if content is None:
         if files.create(path, format_lease(mine)):
-            return Taken(mine, None)
+            return HeldLease(mine, None)
         raise _build_held_error(path, _read_lease(files, path))
     text, modified_ms = content
     lease = parse_lease(text)
@@ -143,19 +143,19 @@ def take(files: Files, table_path: str, owner: str, since: str) -> Taken:
         claim = decide_damaged_claim(modified_ms, now_ms=now_ms)
     else:
         claim = decide_claim(lease, me, now_ms=now_ms, is_alive=is_alive(lease.holder))
-    taken = Taken(mine, lease if claim is Claim.OURS_DEAD else None)
+    taken = HeldLease(mine, lease if claim is Claim.OURS_DEAD else None)
     if claim is Claim.HELD or not files.supplant(path, text, format_lease(taken.heir)):
         raise _build_held_error(path, lease if claim is Claim.HELD else _read_lease(files, path))
     return taken
 
 
-def clear_inheritance(files: Files, table_path: str, taken: Taken) -> None:
+def clear_inheritance(files: Files, table_path: str, taken: HeldLease) -> None:
     """Nothing of the dead process is left: from now on the lease speaks of our own instants alone."""
     if taken.dead is not None:
         _renew(files, build_lease_path(table_path), taken.lease)
 
 
-def give_back(files: Files, table_path: str, taken: Taken) -> None:
+def give_back(files: Files, table_path: str, taken: HeldLease) -> None:
     """Remove the lease if it is still ours."""
     path = build_lease_path(table_path)
     lease = _read_lease(files, path)
@@ -163,7 +163,7 @@ def give_back(files: Files, table_path: str, taken: Taken) -> None:
         files.delete(path)
 
 
-def leave_behind(files: Files, table_path: str, taken: Taken) -> None:
+def leave_behind(files: Files, table_path: str, taken: HeldLease) -> None:
     """Leave the lease as that of a process that died, if it is still ours: the next holder clears up what its work began."""
     path, now_ms = build_lease_path(table_path), _read_clock_ms()
     content = files.read(path)
@@ -175,7 +175,7 @@ def leave_behind(files: Files, table_path: str, taken: Taken) -> None:
 
 @contextmanager
 def release_lease(
-    files: Files, table_path: str, taken: Taken, leaves_work: Callable[[], bool] = lambda: False
+    files: Files, table_path: str, taken: HeldLease, leaves_work: Callable[[], bool] = lambda: False
 ) -> Iterator[None]:
     """Give the lease back at the end, and after an error; an interrupted process leaves it, and an error that `leaves_work`.
 

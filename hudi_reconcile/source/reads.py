@@ -156,7 +156,7 @@ def order_value(value: SparkColumn, column: Column) -> SparkColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowRequest:
     """A read: `where` are the configured predicates, `window` that of a pull; `hidden` columns may stand in no text."""
 
     table: SourceTable
@@ -166,7 +166,7 @@ class Wanted:
     hidden: frozenset[str] = frozenset()
 
 
-def plan_read(engine: Engine, wanted: Wanted, limits: Limits) -> ReadPlan:
+def plan_read(engine: Engine, wanted: RowRequest, limits: Limits) -> ReadPlan:
     """How all rows of the read come, each exactly once."""
     table = wanted.table
     is_window = wanted.window is not None
@@ -212,7 +212,7 @@ _SIEVED_ROWS = 50_000  # as many are ranked where a hash can choose them
 
 
 def _planned_by_rank(
-    engine: Engine, ranks: Ranks, wanted: Wanted, where: tuple[str, ...], *, rows: int, limits: Limits
+    engine: Engine, ranks: Ranks, wanted: RowRequest, where: tuple[str, ...], *, rows: int, limits: Limits
 ) -> ReadPlan:
     """Cut at ranked keys; whole or by hash where they cannot be ranked."""
     table, dialect = wanted.table, engine.dialect

@@ -39,7 +39,7 @@ from hudi_reconcile.databases.base import Engine, TableRequest, log_statement
 from hudi_reconcile.ports import Frame, Inside, KeyFaults, NamedRows, ReadCost, RowVersions, Signs, Staged, Survey
 from hudi_reconcile.source import pull_reads, pushdown
 from hudi_reconcile.source.pull_reads import ReadWork, add_cost, read_parts, read_warnings, union_parts
-from hudi_reconcile.source.reads import JdbcRead, Wanted, build_range_reads, plan_read, read
+from hudi_reconcile.source.reads import JdbcRead, RowRequest, build_range_reads, plan_read, read
 from hudi_reconcile.sql import reads, windows
 from hudi_reconcile.sql.dialect import Dialect
 from hudi_reconcile.sql.digests import bucket_predicate
@@ -320,7 +320,7 @@ class TableSource:
         asked = (table, predicate, waits)
         if asked not in self._plans:
             hidden = self._request.hidden
-            wanted = Wanted(table, cut, self._request.predicates, predicate, hidden)
+            wanted = RowRequest(table, cut, self._request.predicates, predicate, hidden)
             self._plans[asked] = plan_read(self._engine, wanted, self._limits(waits=waits))
         return self._plans[asked]
 

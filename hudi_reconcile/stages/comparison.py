@@ -19,7 +19,7 @@ from hudi_reconcile.core.tables.kinds import TOLERANCE_KINDS, Kind
 from hudi_reconcile.core.tables.masking import list_shown_columns, note_masking
 from hudi_reconcile.core.tables.partitions import PartitionScope, list_whole_columns
 from hudi_reconcile.core.tables.schema_drift import Columns, list_changes
-from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, Past, encode_columns
+from hudi_reconcile.core.tables.schema_evolution import NOTHING_PULLED, PullRecord, encode_columns
 from hudi_reconcile.core.tables.values import Checkpoint, LakePin, LakeTable, SourceTable
 from hudi_reconcile.ports import Comparer, Frame, Lake, Look, SegmentDigest, Source, Survey
 from hudi_reconcile.stages.job import ColumnSettings, SweepSettings, TableJob
@@ -47,7 +47,7 @@ class TablePair:
 
 
 def pair_tables(
-    job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: Past
+    job: TableJob, described: SourceTable, lake_table: LakeTable, source: Source, *, past: PullRecord
 ) -> TablePair:
     """The columns as they meet for a correction, which writes whole rows, with the values that the read would alter."""
     pair = match_columns(job, described, lake_table, whole=True, past=past)
@@ -60,7 +60,7 @@ def match_columns(
     lake_table: LakeTable,
     *,
     whole: bool = False,
-    past: Past = NOTHING_PULLED,
+    past: PullRecord = NOTHING_PULLED,
     also: frozenset[str] = frozenset(),
 ) -> TablePair:
     """Match the columns; no value was looked at yet. `past` is the last pull's record.

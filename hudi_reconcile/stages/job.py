@@ -30,7 +30,7 @@ class LandedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class PageLimits:
     """How a pull is cut: rows of a page, None for one page; and after how many pages, or seconds, no further one begins."""
 
     limit_rows: int | None = None
@@ -81,7 +81,7 @@ class PullSettings:
     incrementing: str | None = None
     is_text_watermark: bool = False
     overlap_micros: int = 0
-    pages: Pages = Pages()
+    pages: PageLimits = PageLimits()
     full_mode: Literal["upsert", "overwrite"] | None = None
     on_error: Literal["fail", "full"] = "fail"
 

@@ -15,7 +15,7 @@ from hudi_reconcile.core.tables.agreement import Agreement
 from hudi_reconcile.ports import Edges
 from hudi_reconcile.stages.apply.apply import apply
 from hudi_reconcile.stages.apply.uncorrected import Listing
-from hudi_reconcile.stages.job import LakeSettings, Pages, PartialSweep, PullSettings, SweepSettings, TableJob
+from hudi_reconcile.stages.job import LakeSettings, PageLimits, PartialSweep, PullSettings, SweepSettings, TableJob
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.partial import WHOLE
 from hudi_reconcile.stages.sweep.sweep import Swept, sweep
@@ -82,7 +82,7 @@ def change_job(settings: TableJob, **changes: Any) -> TableJob:
     """The same settings with `changes`, each in the part that knows it; a name that none knows is a TypeError."""
     pages = {name: changes.pop(name) for name in ("limit_rows", "most", "stop_after_seconds") if name in changes}
     if pages:
-        changes["pages"] = Pages(**pages)
+        changes["pages"] = PageLimits(**pages)
     for part in ("lake", "source", "pull", "columns", "sweep", "policy"):
         value = getattr(settings, part)
         own = {f.name: changes.pop(f.name) for f in fields(value) if f.name in changes}

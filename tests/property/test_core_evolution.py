@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hudi_reconcile.core.tables.agreement import agree
 from hudi_reconcile.core.tables.kinds import Column, Kind, choose_stored_type, holds, widen_type
-from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, encode_columns, evolve
+from hudi_reconcile.core.tables.schema_evolution import Evolution, PullRecord, encode_columns, evolve
 from hudi_reconcile.core.tables.values import READ_SEQ, LakeColumn, LakeTable, SourceTable
 
 ID = Column("id", Kind.INTEGER, "bigint", nullable=False, bits=64)
@@ -45,7 +45,7 @@ def lakes(draw: st.DrawFn) -> LakeTable:
     return LakeTable("/l", "t", "copy_on_write", 9, held, ("id",), (), (READ_SEQ,), "tool")
 
 
-def made(source: SourceTable, lake: LakeTable, past: Past) -> Evolution:
+def made(source: SourceTable, lake: LakeTable, past: PullRecord) -> Evolution:
     return evolve(encode_columns(source, lake), lake, past)
 
 
@@ -57,7 +57,7 @@ def types(columns: tuple[LakeColumn, ...]) -> dict[str, str]:
 def test_no_column_gets_narrower_or_is_lost_and_every_source_value_fits_or_its_column_is_refused(
     source: SourceTable, lake: LakeTable, dropped: frozenset[str]
 ) -> None:
-    found = made(source, lake, Past(frozenset(types(lake.columns)), dropped))
+    found = made(source, lake, PullRecord(frozenset(types(lake.columns)), dropped))
 
     became, was = types(found.columns), types(lake.columns)
     assert len(became) == len(found.columns)
@@ -72,7 +72,7 @@ def test_no_column_gets_narrower_or_is_lost_and_every_source_value_fits_or_its_c
 def test_order_of_the_sources_columns_decides_nothing(source: SourceTable, lake: LakeTable, chance: object) -> None:
     columns = list(source.columns)
     chance.shuffle(columns)  # type: ignore[attr-defined]
-    past = Past(frozenset(types(lake.columns)))
+    past = PullRecord(frozenset(types(lake.columns)))
 
     one, other = made(source, lake, past), made(replace(source, columns=tuple(columns)), lake, past)
 
@@ -83,11 +83,13 @@ def test_order_of_the_sources_columns_decides_nothing(source: SourceTable, lake:
 
 @given(sources(), lakes())
 def test_what_was_taken_over_is_taken_over_once(source: SourceTable, lake: LakeTable) -> None:
-    first = made(source, lake, Past(frozenset(types(lake.columns))))
+    first = made(source, lake, PullRecord(frozenset(types(lake.columns))))
     if first.refused:
         return
     after = replace(lake, columns=first.columns)
-    record = Past(frozenset(one.lake_name for one in source.columns), frozenset(one.name for one in first.dropped))
+    record = PullRecord(
+        frozenset(one.lake_name for one in source.columns), frozenset(one.name for one in first.dropped)
+    )
 
     again = made(source, after, record)
 
@@ -96,7 +98,7 @@ def test_what_was_taken_over_is_taken_over_once(source: SourceTable, lake: LakeT
 
 @given(sources(), lakes())
 def test_correction_names_each_key_in_a_type_that_holds_the_sources_value(source: SourceTable, lake: LakeTable) -> None:
-    found = made(source, lake, Past(frozenset(types(lake.columns))))
+    found = made(source, lake, PullRecord(frozenset(types(lake.columns))))
     met = agree(encode_columns(source, lake), lake, watermark=(), exclude=frozenset(), partition_by=())
 
     refused = {one.column for one in found.refused}

@@ -16,7 +16,7 @@ from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
 
-from hudi_reconcile.app.archive import Room
+from hudi_reconcile.app.archive import RunArchive
 from hudi_reconcile.app.demo import CONFIG
 from hudi_reconcile.app.host import NAME, find_actor
 from hudi_reconcile.cli.main import run
@@ -111,11 +111,11 @@ def page_of(folder: Path) -> bytes:
         return path.read_bytes()
 
 
-def room_of(folder: Path, place: Path) -> Room:
+def room_of(folder: Path, place: Path) -> RunArchive:
     """A reports folder at the place that holds the sample as its only run."""
     run_id = json.loads((folder / "result.json").read_text("utf-8"))["run_id"]
     shutil.copytree(folder, place / "reports" / run_id, ignore=shutil.ignore_patterns("README.md"))
-    return Room.of(place / "reports")
+    return RunArchive.of(place / "reports")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hudi_reconcile.app.archive import Room
+from hudi_reconcile.app.archive import RunArchive
 from hudi_reconcile.app.host import find_actor
 from hudi_reconcile.evidence.files import hash_file
 from tests.support.canaries import artefacts_below
@@ -35,7 +35,7 @@ def traces(text: str, *, is_raw: bool = False) -> set[str]:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> Room:
+def room(tmp_path: Path) -> RunArchive:
     return room_of(SAMPLE, tmp_path)
 
 
@@ -43,7 +43,7 @@ def test_page_of_the_sample_is_the_one_that_its_files_give() -> None:
     assert page_of(SAMPLE) == (SAMPLE / "report.html").read_bytes(), "make sample-page"
 
 
-def test_sample_is_a_run_with_drift_that_the_present_reader_takes(room: Room) -> None:
+def test_sample_is_a_run_with_drift_that_the_present_reader_takes(room: RunArchive) -> None:
     (past,) = room.history(())
 
     assert (past.command, past.outcome, past.why) == ("run", "drift", "")
@@ -53,7 +53,7 @@ def test_sample_is_a_run_with_drift_that_the_present_reader_takes(room: Room) ->
     assert len(list(room.findings("latest", tables=(), kinds=()).lines)) == 9
 
 
-def test_plan_of_the_sample_is_whole_and_binds_its_findings(room: Room) -> None:
+def test_plan_of_the_sample_is_whole_and_binds_its_findings(room: RunArchive) -> None:
     planned = room.plans("latest", tables=())
     (plan,) = planned.plans
 
@@ -62,7 +62,7 @@ def test_plan_of_the_sample_is_whole_and_binds_its_findings(room: Room) -> None:
     assert {name: hash_file(SAMPLE / TABLE / name) for name in plan["files"]} == plan["files"]
 
 
-def test_sample_judges_the_rules_that_the_suite_has_now(room: Room) -> None:
+def test_sample_judges_the_rules_that_the_suite_has_now(room: RunArchive) -> None:
     rules = room.plans("latest", tables=()).run["tables"][0]["rules"]
     suite = (ROOT / "rules" / "orders.yaml").read_text("utf-8")
 

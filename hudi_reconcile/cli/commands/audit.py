@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudi_reconcile.cli.commands.look import complain_of_killed, open_room
+from hudi_reconcile.cli.commands.archive import complain_of_killed, open_archive
 from hudi_reconcile.cli.commands.work import build_call, print_result
 from hudi_reconcile.cli.options import OutputFormat, Settings, format_option, pass_settings, run_argument, table_option
 from hudi_reconcile.cli.streams import emit, emit_json, head
@@ -57,7 +57,7 @@ def verify(
 
         verification = verify_copies(settings.load(), published, key_file)
     else:
-        verification = complain_of_killed(open_room(settings, key_file=key_file)).verify(published)
+        verification = complain_of_killed(open_archive(settings, key_file=key_file)).verify(published)
     proof = _prove_by_lake(settings, tables) if lake else None
     verification.flaws += () if proof is None else proof.flaws
     outcome = Outcome.DRIFT if verification.flaws else Outcome.CLEAN

@@ -188,7 +188,7 @@ _ALL_PARTITIONS = "sweep without --where-partition: "  # of a command that the r
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class SweepReach:
     """How far a sweep of a part came.
 
     `asked` are the partitions, none where all were meant, and `lake` those that the lake has. Of `segments` it compared
@@ -220,7 +220,7 @@ class Reached:
         return tuple(path for path in self.asked if path not in there)
 
 
-def list_left_out(reached: Reached) -> tuple[Unverified, ...]:
+def list_left_out(reached: SweepReach) -> tuple[Unverified, ...]:
     """What was left out; nothing where all was compared."""
     table, entries = shlex.quote(reached.table), []
     if reached.asked:
@@ -244,7 +244,7 @@ def are_outside(entry: Unverified) -> bool:
     return entry.fix.startswith(_ALL_PARTITIONS)
 
 
-def describe_part(reached: Reached) -> str | None:
+def describe_part(reached: SweepReach) -> str | None:
     """What was compared, in words; None where it was the whole table."""
     said = [f"partitions {', '.join(reached.asked)}"] if reached.asked else []
     if reached.compared < reached.segments:
@@ -252,7 +252,7 @@ def describe_part(reached: Reached) -> str | None:
     return ", ".join(said) or None
 
 
-def note_part(reached: Reached) -> tuple[str, ...]:
+def note_part(reached: SweepReach) -> tuple[str, ...]:
     """What a reader of the numbers must know."""
     part = describe_part(reached)
     if part is None:
@@ -263,7 +263,7 @@ def note_part(reached: Reached) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _partitions(reached: Reached) -> str:
+def _partitions(reached: SweepReach) -> str:
     others = reached.others
     rows = sum(partition.rows for partition in others)
     source = f"and {reached.source_rows_left_out} source rows lie outside {', '.join(reached.asked)}"

@@ -27,7 +27,7 @@ from hudi_reconcile.core.tables.values import (
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PullRecord:
     """What the last pull left on record, by lake names: the source's columns, and the lake's that the source had dropped.
 
     No `columns`: it was a pull of an earlier version, which kept no record.
@@ -37,18 +37,18 @@ class Past:
     dropped: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(checkpoint: Checkpoint | None) -> Past:
+    def of(checkpoint: Checkpoint | None) -> PullRecord:
         """The record in a checkpoint."""
         if checkpoint is None:
             return NOTHING_PULLED
-        return Past(frozenset(checkpoint.columns), frozenset(checkpoint.dropped))
+        return PullRecord(frozenset(checkpoint.columns), frozenset(checkpoint.dropped))
 
 
-NOTHING_PULLED = Past()
+NOTHING_PULLED = PullRecord()
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedColumn:
     """A column that cannot be taken over, why, and what would settle it."""
 
     column: str
@@ -66,13 +66,13 @@ class Evolution:
     columns: tuple[LakeColumn, ...]
     dropped: tuple[LakeColumn, ...] = ()
     changes: tuple[SchemaChange, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedColumn, ...] = ()
 
 
 def evolve(
     source: SourceTable,
     lake: LakeTable,
-    past: Past,
+    past: PullRecord,
     *,
     partition_by: tuple[PartitionField, ...] = (),
     exclude: frozenset[str] = frozenset(),
@@ -83,14 +83,14 @@ def evolve(
     renamed.
     """
     lake_columns = {column.name: column for column in lake.columns}
-    refused: list[Refused] = []
+    refused: list[RefusedColumn] = []
     types: dict[str, str] = {}
     changes: list[SchemaChange] = []
     for column in source.columns:
         lake_column = lake_columns.get(column.lake_name)
         if lake_column is not None and lake_column.name not in _ours(partition_by):
             outcome = _follow(column, lake_column, lake)
-            if isinstance(outcome, Refused):
+            if isinstance(outcome, RefusedColumn):
                 refused.append(outcome)
             elif outcome is not None:
                 types[lake_column.name] = outcome.lake_type or lake_column.type
@@ -139,7 +139,7 @@ def _ours(partition_by: tuple[PartitionField, ...]) -> frozenset[str]:
     return frozenset({READ_SEQ, *(field.lake_name for field in partition_by if field.transform != "identity")})
 
 
-def _follow(column: Column, lake_column: LakeColumn, lake: LakeTable) -> SchemaChange | Refused | None:
+def _follow(column: Column, lake_column: LakeColumn, lake: LakeTable) -> SchemaChange | RefusedColumn | None:
     """How the lake's column follows; None where it holds the source's values as it is, and be it for being wider."""
     wanted = choose_stored_type(column)
     becomes = widen_type(lake_column.type, wanted)
@@ -147,10 +147,10 @@ def _follow(column: Column, lake_column: LakeColumn, lake: LakeTable) -> SchemaC
         return None
     if becomes is None:
         why = f"the source's {column.declared} does not fit the lake's {lake_column.type}, which cannot be widened to hold both"
-        return Refused(column.name, why, _leave_out(column.name))
+        return RefusedColumn(column.name, why, _leave_out(column.name))
     if lake_column.name in lake.partition_fields:
         why = f"the lake is partitioned by it as {lake_column.type}, and the source's {column.declared} needs {becomes}"
-        return Refused(column.name, why, "pull into a new lake.path")
+        return RefusedColumn(column.name, why, "pull into a new lake.path")
     return SchemaChange(
         "widened", "source", column.name, column.declared, becomes, None,
         compared=True, fix="nothing to do: the lake's column was widened", lake_column=lake_column.name,
@@ -173,8 +173,8 @@ def _build_dropped(column: LakeColumn) -> SchemaChange:
 
 
 def _gone_amiss(
-    gone: Collection[LakeColumn], new: Collection[Column], lake: LakeTable, past: Past, exclude: frozenset[str]
-) -> Iterator[Refused]:
+    gone: Collection[LakeColumn], new: Collection[Column], lake: LakeTable, past: PullRecord, exclude: frozenset[str]
+) -> Iterator[RefusedColumn]:
     """Columns without a source column that are not simply dropped."""
     yield from _placing(gone, lake)
     fresh = [column for column in gone if column.name not in {*past.dropped, *lake.partition_fields}]
@@ -182,47 +182,47 @@ def _gone_amiss(
     yield from _renames([column for column in fresh if column.name not in exclude], new)
 
 
-def _placing(gone: Collection[LakeColumn], lake: LakeTable) -> Iterator[Refused]:
+def _placing(gone: Collection[LakeColumn], lake: LakeTable) -> Iterator[RefusedColumn]:
     """Columns by which the lake is partitioned, and which no row would have: NULL would move every row that is written."""
     why = f"the lake is partitioned by it ({', '.join(lake.partition_fields)}), and rows would come without it"
     fix = "set lake.partition_by as it was when the table was made; where the source has the column no more: a new lake.path"
-    return (Refused(column.name, why, fix) for column in gone if column.name in lake.partition_fields)
+    return (RefusedColumn(column.name, why, fix) for column in gone if column.name in lake.partition_fields)
 
 
-def _foreign(fresh: Collection[LakeColumn], lake: LakeTable, past: Past) -> Iterator[Refused]:
+def _foreign(fresh: Collection[LakeColumn], lake: LakeTable, past: PullRecord) -> Iterator[RefusedColumn]:
     """Columns of the lake that no pull ever wrote: rows written without them would lose what somebody else put there."""
     for column in fresh:
         known = column.name in past.columns or (lake.owned and not past.columns)
         if not known:
             why = f"the lake has it ({column.type}), the source never had: a pulled row would lose its value there"
-            yield Refused(column.name, why, "drop it from the lake table, or pull into a new lake.path")
+            yield RefusedColumn(column.name, why, "drop it from the lake table, or pull into a new lake.path")
 
 
-def _renames(fresh: Collection[LakeColumn], new: Collection[Column]) -> Iterator[Refused]:
+def _renames(fresh: Collection[LakeColumn], new: Collection[Column]) -> Iterator[RefusedColumn]:
     for was in fresh:
         pairs = [column.name for column in new if is_comparable(column.kind, was.type)]
         if pairs:
             why = f"gone at the source, where {', '.join(pairs)} came in: that may be one column under a new name"
             rename = f"compare: {{rename: {{{_yaml(pairs[0])}: {_yaml(was.name)}}}}}"
-            yield Refused(was.name, why, f"if so: {rename}; if not: compare: {{exclude: [{was.name}]}}")
+            yield RefusedColumn(was.name, why, f"if so: {rename}; if not: compare: {{exclude: [{was.name}]}}")
 
 
 def _unfit(
     new: Collection[Column], lake_names: Collection[str], partition_by: tuple[PartitionField, ...]
-) -> Iterator[Refused]:
+) -> Iterator[RefusedColumn]:
     """New columns whose name the lake cannot hold beside those it has."""
     folded = {name.lower(): name for name in lake_names}
     for column in new:
         name = column.lake_name
         rename = f"compare: {{rename: {{{_yaml(column.name)}: {re.sub('[^A-Za-z0-9_]', '_', name)}_2}}}}"
         if name in _ours(partition_by):
-            yield Refused(column.name, "the tool itself keeps a column of this name in the lake", rename)
+            yield RefusedColumn(column.name, "the tool itself keeps a column of this name in the lake", rename)
         elif not is_lake_name(name):
-            yield Refused(column.name, "the lake cannot hold a column of this name", rename)
+            yield RefusedColumn(column.name, "the lake cannot hold a column of this name", rename)
         elif name.lower() in folded:
             other = folded[name.lower()]
             fix = f"if they are one column: compare: {{rename: {{{_yaml(column.name)}: {other}}}}}; else {rename}"
-            yield Refused(column.name, f"the lake has {other}, which differs by case only", fix)
+            yield RefusedColumn(column.name, f"the lake has {other}, which differs by case only", fix)
 
 
 def _leave_out(name: str) -> str:

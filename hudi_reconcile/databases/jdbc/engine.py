@@ -31,12 +31,12 @@ from hudi_reconcile.core.tables.values import Moment, SourceTable
 from hudi_reconcile.databases.base import (
     Catalogued,
     Described,
+    EngineDefaults,
     Indexes,
     JdbcTarget,
     ServerFacts,
     TableFacts,
     TableRequest,
-    Untold,
     log_statement,
 )
 from hudi_reconcile.databases.catalog import describe_table
@@ -114,7 +114,7 @@ class JdbcSource:
     statement_timeout_seconds: float = 300.0
 
 
-class JdbcEngine(Untold):
+class JdbcEngine(EngineDefaults):
     """One database. `connect` is called at the first question; nothing is ever written."""
 
     def __init__(self, source: JdbcSource, connect: Connect) -> None:

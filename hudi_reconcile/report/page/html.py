@@ -22,7 +22,7 @@ from hudi_reconcile import __version__
 from hudi_reconcile.core.outcome import Outcome, find_gravest
 from hudi_reconcile.core.result_queries import count_open_rules
 from hudi_reconcile.report.page.control_totals import write_signed
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 from hudi_reconcile.report.page.trend import Index
 from hudi_reconcile.report.page.view import Number, build_page, list_numbers
 from hudi_reconcile.report.safe import spell_hidden
@@ -41,7 +41,7 @@ from hudi_reconcile.report.words.verdict import (
 Document = Mapping[str, Any]
 
 
-def render_report(run: Document, kept: Kept) -> str:
+def render_report(run: Document, kept: RunDocuments) -> str:
     """The report's page. A table without plan, findings, coverage or past shows none.
 
     The same documents give the same text. Nothing in it comes from elsewhere, but for this tool's version.

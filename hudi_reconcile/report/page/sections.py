@@ -28,7 +28,7 @@ _RULE_TONES = {"pass": "good", "waived": "mended", "fail": "warn", "error": "bad
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RunDocuments:
     """What is kept beside a run's result, each by table but `past`: the history of the runs before it, newest first."""
 
     plans: Mapping[str, Document] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Subject:
 
     run: Document
     table: Document
-    kept: Kept
+    kept: RunDocuments
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hudi_reconcile.core.result import is_whole_comparison
 from hudi_reconcile.report.page.facts import Fact, list_facts
-from hudi_reconcile.report.page.sections import Kept, Subject, build_sections
+from hudi_reconcile.report.page.sections import RunDocuments, Subject, build_sections
 from hudi_reconcile.report.words.advice import Advice, advise
 from hudi_reconcile.report.words.rules import select_failed, select_status, select_warned
 from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, list_not_compared
@@ -56,7 +56,7 @@ class ReportPage:
     provenance: tuple[Fact, ...]
 
 
-def build_page(run: Document, kept: Kept) -> ReportPage:
+def build_page(run: Document, kept: RunDocuments) -> ReportPage:
     """The report of a run (`result.json`)."""
     guards = {name: plan["guards"] for name, plan in kept.plans.items()}
     return ReportPage(

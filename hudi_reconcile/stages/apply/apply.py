@@ -20,7 +20,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost, Failure, Guard
 from hudi_reconcile.core.sweep.segments import HashSegments, SegmentSet, parse
 from hudi_reconcile.core.tables.key_encoding import MOST_ASKED
-from hudi_reconcile.core.tables.schema_evolution import Past
+from hudi_reconcile.core.tables.schema_evolution import PullRecord
 from hudi_reconcile.core.tables.values import SourceTable
 from hudi_reconcile.ports import Edges, Frame, Look, Quarantine, Source
 from hudi_reconcile.stages.apply.commits import (
@@ -44,8 +44,13 @@ from hudi_reconcile.stages.apply.recovery import (
     name_other_part,
     refuse_undone,
 )
-from hudi_reconcile.stages.apply.result import Done, build_done_result, build_failed_result, build_refused_result
-from hudi_reconcile.stages.apply.uncorrected import Left, Listing, save_left
+from hudi_reconcile.stages.apply.result import (
+    ApplyOutcome,
+    build_done_result,
+    build_failed_result,
+    build_refused_result,
+)
+from hudi_reconcile.stages.apply.uncorrected import Listing, Remainder, save_left
 from hudi_reconcile.stages.comparison import Sides, list_hidden_digits, measure_precision, note_settings, pair_tables
 from hudi_reconcile.stages.hoodiestreamer import find_streamer_checkpoint
 from hudi_reconcile.stages.job import LandedError, TableJob
@@ -64,7 +69,7 @@ from hudi_reconcile.stages.sweep.guards import REPLICA_DELETES, refuse_unreplaye
 from hudi_reconcile.stages.sweep.partial import check_derived, find_partitions
 from hudi_reconcile.stages.sweep.settling import look_until_settled
 from hudi_reconcile.stages.sweep.stability import check_complete
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, choose_timing, pin_lake
+from hudi_reconcile.stages.sweep.two_looks import LookResult, choose_timing, pin_lake
 from hudi_reconcile.stages.watermark import choose_watermark
 
 EXPIRED = "expired_plan"
@@ -152,12 +157,12 @@ def _carried_out(work: ApplyWork, edges: Edges, listing: Listing | None, tally: 
     return replace(result, schema=work.pair.schema, columns=work.pair.types, notes=notes, cost=cost)
 
 
-def _add_list(work: ApplyWork, done: Done, result: TableResult, listing: Listing | None) -> TableResult:
+def _add_list(work: ApplyWork, done: ApplyOutcome, result: TableResult, listing: Listing | None) -> TableResult:
     if listing is None:
         return result
     counts = result.corrections
     rows = counts.upserts + counts.deletes - counts.applied - counts.applied_before
-    remainder = Left(
+    remainder = Remainder(
         work.plan.run_id, work.sides.comparer, work.planned, work.not_asked, work.earlier, done.commits.ended
     )
     return replace(result, uncorrected=save_left(remainder, listing, rows))
@@ -194,7 +199,7 @@ def _work(job: TableJob, plan: Plan, findings_path: str, rest: RestOfPlan, edges
     refuse_foreign(job, table, lake_table, edges.lake.read_origin, "apply")
     at = edges.lake.find_checkpoint()
     checkpoint = None if at is None else at.checkpoint
-    pair = pair_tables(job, table, lake_table, edges.source, past=Past.of(checkpoint))
+    pair = pair_tables(job, table, lake_table, edges.source, past=PullRecord.of(checkpoint))
     followed = follow_for_correction(job, pair.table, lake_table, checkpoint)
     cut = parse(plan.segmentation)
     comparer = edges.make(pair.agreement, cut)
@@ -247,9 +252,9 @@ def _other_part(sides: Sides, planned: Frame, rest: RestOfPlan, own: tuple[PlanC
     return _OtherPart(made.left if unwritten else None, made, firsts)
 
 
-def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> Done:
+def _execute(work: ApplyWork, edges: Edges, tally: Tally, laps: Laps) -> ApplyOutcome:
     if not work.touched.ids:
-        return Done(commits=CommitOutcome({}), unverified=work.pair.unverified)
+        return ApplyOutcome(commits=CommitOutcome({}), unverified=work.pair.unverified)
     recheck = _recheck_plan(work, tally.course)
     laps.end("recheck")
     wrote = write_corrections(recheck, tally)
@@ -296,7 +301,7 @@ def _recheck_plan(work: ApplyWork, course: Course) -> Recheck:
     return Recheck(work, rechecked, counts, earlier, moment.clock_micros, unproven)
 
 
-def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> Done:
+def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course: Course) -> ApplyOutcome:
     course.begin(StepName.VERIFY)
     course.end()
     comparison = _verify(work, edges)
@@ -318,7 +323,7 @@ def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course:
         *astray,
     )
     lake_rows = sides.lake.count_rows(comparison.pin)
-    return Done(
+    return ApplyOutcome(
         commits=wrote,
         verified=comparison,
         source_rows=source_rows,
@@ -330,7 +335,7 @@ def _verify_commits(work: ApplyWork, edges: Edges, wrote: CommitOutcome, course:
     )
 
 
-def _verify(work: ApplyWork, edges: Edges) -> Confirmed:
+def _verify(work: ApplyWork, edges: Edges) -> LookResult:
     timing = choose_timing(work.job, choose_watermark(work.job, work.sides.table), work.pair, edges.clock)
     return look_until_settled(work.sides, timing, work.verify).found
 

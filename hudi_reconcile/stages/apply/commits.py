@@ -36,7 +36,7 @@ from hudi_reconcile.stages.apply.recovery import (
     SAVEPOINT,
     STOOD,
     UNDOABLE,
-    Earlier,
+    EarlierCommits,
     PlanCommits,
     find_rewritten_snapshots,
 )
@@ -71,7 +71,7 @@ class ApplyWork:
     verify: SegmentSet
     planned_rows: int
     firsts: tuple[PlanCommits, ...] = ()
-    earlier: Earlier = NONE
+    earlier: EarlierCommits = NONE
     finishes: bool = True
     quarantine: Quarantine | None = None
     lineage: SourceLineage = UNKNOWN

@@ -136,7 +136,7 @@ def _counts(counts: Mapping[str, str], at: Instant) -> Mapping[str, int] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierCommits:
     """Rows that were written before, and those of the same parts of the plan that were not, by status.
 
     `left_rows` are the keys of the latter, by reason; None where there are none, or the lake cannot tell them.
@@ -154,12 +154,12 @@ class Earlier:
         return not self.left
 
 
-NONE = Earlier()
+NONE = EarlierCommits()
 
 
 def count_earlier(
     sides: Sides, rows: Frame, landed: Sequence[PlanCommits], planned: int, own: Sequence[PlanCommits] | None
-) -> Earlier:
+) -> EarlierCommits:
     """What these commits made of a plan's rows: those `planned` ones of the parts that they finished.
 
     `own` are all commits of the plan; None where columns or types are no longer those of the plan, so that no older snapshot
@@ -183,7 +183,9 @@ def count_earlier(
         unwritten_rows.update({"failed": written - made.rows})
         written = made.rows
     keys = _name_left(sides.comparer, made, unwritten_rows) if made is not None and written == made.rows else None
-    return Earlier(written, +unwritten_rows, tuple(commit.instant for commit in reversed(landed)), tuple(notes), keys)
+    return EarlierCommits(
+        written, +unwritten_rows, tuple(commit.instant for commit in reversed(landed)), tuple(notes), keys
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class MadeRows:
     left: Frame
 
 
-def add_killed_applies(earlier: Earlier, made: MadeRows | None, firsts: Sequence[PlanCommits]) -> Earlier:
+def add_killed_applies(earlier: EarlierCommits, made: MadeRows | None, firsts: Sequence[PlanCommits]) -> EarlierCommits:
     """Together with what killed applies wrote of the part that is not asked for now."""
     if made is None or not made.rows:
         return earlier

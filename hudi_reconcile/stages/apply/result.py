@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.apply_outcome import REFUSED, count_unfinished, count_untouched
@@ -13,23 +13,23 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Corrections, Cost, Failure, Guard, Precision, SideState, Unverified
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT_KINDS
 from hudi_reconcile.stages.apply.progress import CommitOutcome, Tally
-from hudi_reconcile.stages.apply.recovery import Earlier
+from hudi_reconcile.stages.apply.recovery import EarlierCommits
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, select_unequal
+from hudi_reconcile.stages.sweep.two_looks import LookResult, select_unequal
 
 _LANDED = " (an earlier apply of the plan already committed some rows; this run did not check which)"
 _ONLY = "only a part of the plan was asked for (--only): the rest is still to be applied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class ApplyOutcome:
     """What became of the corrections, and the verification of the touched segments; None where none was touched.
 
     `source_rows` and `lake_rows` are the whole table's afterwards. `notes` are of the comparison, beside the commits' own.
     """
 
     commits: CommitOutcome
-    verified: Confirmed | None = None
+    verified: LookResult | None = None
     source_rows: int = 0
     lake_rows: int = 0
     rows_fetched: int = 0
@@ -56,7 +56,14 @@ def build_refused_result(job: TableJob, plan: Plan, no: tuple[Guard, ...], *, la
 
 
 def build_done_result(
-    job: TableJob, plan: Plan, done: Done, earlier: Earlier, *, planned: int, complete: bool, again: bool = False
+    job: TableJob,
+    plan: Plan,
+    done: ApplyOutcome,
+    earlier: EarlierCommits,
+    *,
+    planned: int,
+    complete: bool,
+    again: bool = False,
 ) -> TableResult:
     """`corrected` only where every planned correction was written, now or before, and the touched segments are equal.
 
@@ -72,37 +79,44 @@ def build_done_result(
     moving = verified is not None and (verified.kinds.get("moving", 0) > 0 or not verified.steady)
     fine = everything and not drift and not moving
     why = () if fine else _why(done, status, drift, complete=complete)
-    return TableResult(
+    result = TableResult(
         name=job.name,
         outcome=Outcome.INCOMPLETE if not fine else Outcome.UNVERIFIED if done.unverified else Outcome.CORRECTED,
         unverified=(*done.unverified, *_part(job, plan)),
         precision=done.precision,
-        source=None if verified is None else SideState(done.source_rows, verified.moment.snapshot),
-        lake=None if verified is None else SideState(done.lake_rows, verified.pin.instant.completed),
-        checkpoint=None if verified is None or verified.checkpoint is None else verified.checkpoint.checkpoint.text,
         findings=drift,
         findings_left=None if verified is None or moving or done.unverified else drift,
-        not_drift={} if verified is None else {k: verified.kinds.get(k, 0) for k in NOT_DRIFT_KINDS},
         guards=plan.guards,
         corrections=_corrections(plan, {**status, "applied": applied}, done, earlier),
         already_applied=again,
         plan_id=plan.plan_id,
-        verified_at=None if verified is None else verified.pin.instant.completed,
-        segments={}
-        if verified is None
-        else {"verified": len(verified.first.digests), "unequal": len(select_unequal(verified.first.digests).ids)},
         notes=(*earlier.notes, *_describe_savepoint(done.commits.savepoint), *done.notes, *done.commits.notes, *why),
         cost=Cost(source_rows_fetched=done.rows_fetched),
     )
+    return result if verified is None else _add_sides(result, done, verified)
 
 
-def build_failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlier) -> TableResult:
+def _add_sides(result: TableResult, done: ApplyOutcome, verified: LookResult) -> TableResult:
+    """The result with both sides as the verification saw them."""
+    completed, digests = verified.pin.instant.completed, verified.first.digests
+    return replace(
+        result,
+        source=SideState(done.source_rows, verified.moment.snapshot),
+        lake=SideState(done.lake_rows, completed),
+        checkpoint=None if verified.checkpoint is None else verified.checkpoint.checkpoint.text,
+        not_drift={kind: verified.kinds.get(kind, 0) for kind in NOT_DRIFT_KINDS},
+        verified_at=completed,
+        segments={"verified": len(digests), "unequal": len(select_unequal(digests).ids)},
+    )
+
+
+def build_failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: EarlierCommits) -> TableResult:
     """An error ended the apply after a commit of it had landed: what is known of it, whatever the error was."""
     status = Counter(tally.count_ends({"applied": tally.written_rows}, "failed")) + Counter(earlier.left)
     names = ", ".join(instant.completed for instant in tally.instants)
     why = f"an error ended the apply after commit {names}; rows in it, not read back: {status['applied']}"
     fix = f"run the same command again: it finds the commit, and compares; to take it back: hudi-reconcile undo {job.run_id}"
-    done = Done(commits=CommitOutcome(status, tuple(tally.instants), savepoint=tally.savepoint))
+    done = ApplyOutcome(commits=CommitOutcome(status, tuple(tally.instants), savepoint=tally.savepoint))
     left_rows = plan.upserts + plan.deletes - status["applied"] - earlier.applied
     return TableResult(
         name=job.name,
@@ -116,7 +130,7 @@ def build_failed_result(job: TableJob, plan: Plan, tally: Tally, earlier: Earlie
     )
 
 
-def _corrections(plan: Plan, status: Mapping[str, int], done: Done, earlier: Earlier) -> Corrections:
+def _corrections(plan: Plan, status: Mapping[str, int], done: ApplyOutcome, earlier: EarlierCommits) -> Corrections:
     return Corrections(
         upserts=plan.upserts,
         deletes=plan.deletes,
@@ -144,13 +158,13 @@ def _describe_savepoint(savepoint: str | None) -> tuple[str, ...]:
     return (f"savepoint {savepoint}: the table as it was before; kept until the next apply that makes one",)
 
 
-def _count_left(verified: Confirmed | None) -> Mapping[str, int]:
+def _count_left(verified: LookResult | None) -> Mapping[str, int]:
     if verified is None:
         return {}
     return {kind: verified.kinds[kind] for kind in DRIFT_KINDS if verified.kinds.get(kind)}
 
 
-def _why(done: Done, status: Mapping[str, int], drift: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
+def _why(done: ApplyOutcome, status: Mapping[str, int], drift: Mapping[str, int], *, complete: bool) -> tuple[str, ...]:
     notes = []
     if not complete:
         notes.append(_ONLY)
@@ -172,7 +186,7 @@ def _why(done: Done, status: Mapping[str, int], drift: Mapping[str, int], *, com
     return (*notes, *_unsteady(done.verified))
 
 
-def _unsteady(verified: Confirmed | None) -> tuple[str, ...]:
+def _unsteady(verified: LookResult | None) -> tuple[str, ...]:
     if verified is None:
         return ()
     moving = verified.kinds.get("moving", 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hudi_reconcile.core.plan.apply_outcome import NOT_ASKED, NOT_COMMITTED, UNKNOWN, Uncorrected
 from hudi_reconcile.ports import Comparer, Frame
 from hudi_reconcile.stages.apply.progress import DOUBLED, READY
-from hudi_reconcile.stages.apply.recovery import Earlier
+from hudi_reconcile.stages.apply.recovery import EarlierCommits
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remainder:
     """What may be uncorrected of a plan. `planned` are all of its rows, `not_asked` those that `--only` left out.
 
     `ended` are the keys of those that this apply was to write and did not, None where it was to write none.
@@ -30,7 +30,7 @@ class Left:
     comparer: Comparer
     planned: Frame
     not_asked: Frame | None
-    earlier: Earlier
+    earlier: EarlierCommits
     ended: Frame | None
 
 
@@ -40,7 +40,7 @@ def list_unwritten(comparer: Comparer, rows: Frame, unwritten: str, *, is_lost: 
     return comparer.name_reasons(rows, "status", {READY: reason, DOUBLED: reason})
 
 
-def save_left(remainder: Left, listing: Listing, rows: int) -> Uncorrected:
+def save_left(remainder: Remainder, listing: Listing, rows: int) -> Uncorrected:
     """Write the list; `rows` are those that the result says to be uncorrected. Nothing is written where there are none.
 
     Rows that an earlier apply left are not listed where the lake can no longer tell which they are.
@@ -70,7 +70,7 @@ def save_left(remainder: Left, listing: Listing, rows: int) -> Uncorrected:
     return Uncorrected(rows, dict(+by_reason), listed, path, why, remainder.plan_run, dict(by_kind))
 
 
-def _why(remainder: Left) -> str:
+def _why(remainder: Remainder) -> str:
     if remainder.earlier.left and remainder.earlier.left_rows is None:
         return "the lake no longer shows which rows an earlier apply of the plan left; see the list of that run"
     return "the counts and the list do not agree; sweep again"

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 
 from hudi_reconcile.core.errors import RefusedError
 from hudi_reconcile.core.result_parts import SchemaChange
-from hudi_reconcile.core.tables.schema_evolution import Evolution, Past, describe_change, evolve, note_returned_column
+from hudi_reconcile.core.tables.schema_evolution import (
+    Evolution,
+    PullRecord,
+    describe_change,
+    evolve,
+    note_returned_column,
+)
 from hudi_reconcile.core.tables.values import Checkpoint, LakeTable, SourceTable
 from hudi_reconcile.ports import AS_SOURCE, BatchShape
 from hudi_reconcile.stages.job import TableJob
@@ -43,7 +49,7 @@ def follow(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Chec
     evolution = _evolve(job, source, lake, checkpoint)
     types = {column.name: column.type for column in lake.columns}
     notes = tuple(describe_change(change, types.get(change.lake_column or "")) for change in evolution.changes)
-    back = Past.of(checkpoint).dropped & types.keys() & {column.lake_name for column in source.columns}
+    back = PullRecord.of(checkpoint).dropped & types.keys() & {column.lake_name for column in source.columns}
     notes += tuple(note_returned_column(name) for name in sorted(back))
     return Followed(
         replace(lake, columns=evolution.columns), BatchShape(dropped=evolution.dropped), evolution.changes, notes
@@ -79,7 +85,7 @@ def follow_for_correction(
 
 def _evolve(job: TableJob, source: SourceTable, lake: LakeTable, checkpoint: Checkpoint | None) -> Evolution:
     evolution = evolve(
-        source, lake, Past.of(checkpoint), partition_by=job.lake.partition_by, exclude=job.columns.exclude
+        source, lake, PullRecord.of(checkpoint), partition_by=job.lake.partition_by, exclude=job.columns.exclude
     )
     if evolution.refused:
         listed = "; ".join(f"{refusal.column}: {refusal.why}" for refusal in evolution.refused)

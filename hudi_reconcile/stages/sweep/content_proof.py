@@ -1,8 +1,8 @@
 """The first look of a sweep that may stand on an earlier one: what did not change on either side is carried, the rest compared.
 
-The source is asked for its row versions before a row is read, and after the lake was pinned. The lake is read as a whole: its
-digest is of what its files hold now, whoever wrote them and under whatever name. What is proven, and what ends a proof, is
-decided in `core/sweep/proof.py`; which run may be believed, in the evidence room.
+The source is asked for its row versions before a row of it is read, and after the lake was pinned; the lake is digested
+meanwhile, as a whole: its digest is of what its files hold now, whoever wrote them and under whatever name. What is proven, and
+what ends a proof, is decided in `core/sweep/proof.py`; which run may be believed, in the evidence room.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from hudi_reconcile.core.errors import SourceError
 from hudi_reconcile.core.pull.cursor import watermark_text
-from hudi_reconcile.core.result_parts import Covered
+from hudi_reconcile.core.result_parts import CoverageSummary
 from hudi_reconcile.core.sweep.coverage import Coverage, continue_coverage, count_all_segments
 from hudi_reconcile.core.sweep.proof import (
     NO_ROWS,
@@ -141,7 +141,7 @@ class ProofKeeper:
                 equal[segment] = ProvenSegment(version.rows, version.digest, digest.lake_high, digest.lake_low)
         return renew_proof(self.base, self._met, equal, self.now_micros, run_id, altered=altered)
 
-    def describe(self, covered: Covered, digests: Sequence[SegmentDigest]) -> Covered:
+    def describe(self, covered: CoverageSummary, digests: Sequence[SegmentDigest]) -> CoverageSummary:
         """The same with what was carried, and since when."""
         met = frozenset(self._met.ids)
         if self.past is None or len(met) == count_all_segments(self.base.coverage.cut):

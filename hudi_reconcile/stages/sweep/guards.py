@@ -12,14 +12,14 @@ from hudi_reconcile.core.sweep.drift_profile import Anatomy
 from hudi_reconcile.core.tables.values import CheckpointAt, Moment
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.sweep.two_looks import Confirmed
+from hudi_reconcile.stages.sweep.two_looks import LookResult
 from hudi_reconcile.stages.watermark import FIX, choose_watermark, describe_replica_lag
 
 REPLICA_DELETES = "replica_deletes"
 
 
 def check_guards(
-    job: TableJob, comparison: Confirmed, parts: Anatomy, *, table_rows: int | None, lineage: SourceLineage
+    job: TableJob, comparison: LookResult, parts: Anatomy, *, table_rows: int | None, lineage: SourceLineage
 ) -> tuple[Guard, ...]:
     """All guards. `table_rows`: the whole table's where a part was compared. Shares are of the lake's keys: a plan is one too."""
     deletes = comparison.kinds.get("deleted", 0)

@@ -9,10 +9,10 @@ from hashlib import sha256
 
 from hudi_reconcile.core.plan.plan import write_canonical_bytes
 from hudi_reconcile.core.pull.cursor import watermark_text
-from hudi_reconcile.core.result_parts import Covered, Unverified
+from hudi_reconcile.core.result_parts import CoverageSummary, Unverified
 from hudi_reconcile.core.sweep.coverage import (
     Coverage,
-    Reached,
+    SweepReach,
     continue_coverage,
     count_all_segments,
     measure_age,
@@ -37,7 +37,7 @@ from hudi_reconcile.stages.comparison import TablePair, cut_keys
 from hudi_reconcile.stages.job import PartialSweep, TableJob
 from hudi_reconcile.stages.requirements import write_schema
 from hudi_reconcile.stages.sweep.scan import Scan
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, pin_lake
+from hudi_reconcile.stages.sweep.two_looks import LookResult, pin_lake
 
 WHOLE = PartialSweep()
 
@@ -104,11 +104,11 @@ def _derive_rule(job: TableJob, pair: TablePair) -> PathRule:
     return derive_path_rule(job.name, pair.table, pair.lake_table, job.lake.partition_by, masked=masked)
 
 
-def measure_reach(job: TableJob, portion: Portion, comparison: Confirmed, table_rows: int) -> Reached:
+def measure_reach(job: TableJob, portion: Portion, comparison: LookResult, table_rows: int) -> SweepReach:
     """How far the sweep came; `table_rows` is the source's own count of all rows."""
     segments = count_all_segments(portion.cut)
     done = segments if comparison.first.walked is None else len(comparison.first.walked.ids)
-    return Reached(
+    return SweepReach(
         job.name,
         segments,
         done,
@@ -120,7 +120,7 @@ def measure_reach(job: TableJob, portion: Portion, comparison: Confirmed, table_
 
 
 def build_next_coverage(
-    job: TableJob, portion: Portion, comparison: Confirmed, begun_micros: int, met: SegmentSet | None = None
+    job: TableJob, portion: Portion, comparison: LookResult, begun_micros: int, met: SegmentSet | None = None
 ) -> Coverage | None:
     """The coverage after this sweep; None where it adds nothing: partitions alone say nothing of a segment.
 
@@ -134,11 +134,11 @@ def build_next_coverage(
     return renew_coverage(portion.coverage, segments, begun_micros, job.run_id)
 
 
-def describe_coverage(portion: Portion, end: Reached, coverage: Coverage | None) -> Covered:
+def describe_coverage(portion: Portion, end: SweepReach, coverage: Coverage | None) -> CoverageSummary:
     """What the result says of it."""
     old = measure_age(portion.coverage if coverage is None else coverage)
     others = sum(partition.rows for partition in end.others)
-    return Covered(
+    return CoverageSummary(
         segments=end.segments,
         compared=end.compared,
         never_compared=old.never,

@@ -16,7 +16,7 @@ from hudi_reconcile.core.tables.values import CheckpointAt, LakePin
 from hudi_reconcile.ports import Frame, Look
 from hudi_reconcile.stages.comparison import Sides
 from hudi_reconcile.stages.sweep.two_looks import (
-    Confirmed,
+    LookResult,
     LookTiming,
     Walk,
     find_pending_range,
@@ -36,7 +36,7 @@ class Settled:
     `silent_rows` were seen to change at the source while their watermark stayed. `rows_fetched`: by the later looks.
     """
 
-    found: Confirmed
+    found: LookResult
     checkpoint: CheckpointAt | None
     silent_rows: int = 0
     rows_fetched: int = 0
@@ -80,7 +80,9 @@ def look_until_settled(
     return Settled(comparison, comparison.checkpoint if lake is None else lake.checkpoint, silent, fetched)
 
 
-def _judge_again(sides: Sides, timing: LookTiming, comparison: Confirmed, source: Frame, lake: _LakeSide) -> Confirmed:
+def _judge_again(
+    sides: Sides, timing: LookTiming, comparison: LookResult, source: Frame, lake: _LakeSide
+) -> LookResult:
     if comparison.findings is None:
         return comparison
     pending = find_pending_range(lake.pin, lake.checkpoint, timing, sides, comparison.moment)
@@ -89,7 +91,7 @@ def _judge_again(sides: Sides, timing: LookTiming, comparison: Confirmed, source
     return replace(comparison, findings=findings, kinds=sides.comparer.count(findings, "kind"))
 
 
-def _read_lake(sides: Sides, comparison: Confirmed, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
+def _read_lake(sides: Sides, comparison: LookResult, findings: Frame, before: _LakeSide | None) -> _LakeSide | None:
     """The lake's newest snapshot; None where there was no whole one so far.
 
     Beside a replica the lake stays as it was: a later pull of the primary's could hold what the replica has yet to replay.

@@ -13,7 +13,7 @@ from hudi_reconcile.core.tables.values import CheckpointAt
 from hudi_reconcile.ports import Lake, Source
 from hudi_reconcile.stages.comparison import Sides, TablePair
 from hudi_reconcile.stages.job import TableJob
-from hudi_reconcile.stages.sweep.two_looks import Confirmed
+from hudi_reconcile.stages.sweep.two_looks import LookResult
 
 
 def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None = None) -> tuple[Unverified, ...]:
@@ -36,7 +36,7 @@ def check_query_stable(job: TableJob, sides: Sides, compared: SegmentSet | None 
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SchemaView:
     """Both sides' columns before a row was read, and the checkpoint of the lake that had them."""
 
     pair: TablePair
@@ -44,7 +44,7 @@ class Seen:
 
 
 def check_schema_stable(
-    job: TableJob, seen: Seen, at_last_look: CheckpointAt | None, source: Source, lake: Lake
+    job: TableJob, seen: SchemaView, at_last_look: CheckpointAt | None, source: Source, lake: Lake
 ) -> tuple[Unverified, ...]:
     """What to say where a side's columns, key or server are no longer those that the sweep began with.
 
@@ -68,7 +68,7 @@ def check_schema_stable(
     return (Unverified("table", job.name, f"{' and '.join(sides)} changed during the sweep", "sweep again"),)
 
 
-def check_complete(comparison: Confirmed, name: str) -> tuple[Unverified, ...]:
+def check_complete(comparison: LookResult, name: str) -> tuple[Unverified, ...]:
     """Where rows that the source counts were not read at the first look, or rows of it not at the second."""
     if not comparison.missed_rows:
         return check_reread(comparison, name)
@@ -78,7 +78,7 @@ def check_complete(comparison: Confirmed, name: str) -> tuple[Unverified, ...]:
     return (Unverified("table", name, why, fix), *check_reread(comparison, name))
 
 
-def check_reread(comparison: Confirmed, name: str) -> tuple[Unverified, ...]:
+def check_reread(comparison: LookResult, name: str) -> tuple[Unverified, ...]:
     """Where two reads of one state differ."""
     if not comparison.misread_rows:
         return ()

@@ -11,14 +11,21 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import MAX_AGE, SCHEMA, Plan, Requirement, build_part_requirements
 from hudi_reconcile.core.pull.source_lineage import SourceLineage, note_unknown_lineage
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, SideState, Unverified
-from hudi_reconcile.core.sweep.coverage import Coverage, Reached, describe_part, list_left_out, note_part, restrict_walk
+from hudi_reconcile.core.result_parts import Corrections, Cost, CoverageSummary, Failure, SideState, Unverified
+from hudi_reconcile.core.sweep.coverage import (
+    Coverage,
+    SweepReach,
+    describe_part,
+    list_left_out,
+    note_part,
+    restrict_walk,
+)
 from hudi_reconcile.core.sweep.drift import DRIFT_KINDS, NOT_DRIFT
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, find_shift_note
 from hudi_reconcile.core.sweep.proof import ContentProof
 from hudi_reconcile.core.sweep.segments import Choice, HashSegments, Segmentation, build_segmentation_document
 from hudi_reconcile.core.tables.partitions import PartitionScope
-from hudi_reconcile.core.tables.schema_evolution import Past
+from hudi_reconcile.core.tables.schema_evolution import PullRecord
 from hudi_reconcile.ports import Clock, Comparer, Edges, Frame, Lake, Source
 from hudi_reconcile.stages.comparison import (
     Sides,
@@ -53,13 +60,13 @@ from hudi_reconcile.stages.sweep.partial import (
 from hudi_reconcile.stages.sweep.second_look import estimate_rows
 from hudi_reconcile.stages.sweep.settling import Settled, look_until_settled
 from hudi_reconcile.stages.sweep.stability import (
-    Seen,
+    SchemaView,
     check_complete,
     check_query_stable,
     check_reread,
     check_schema_stable,
 )
-from hudi_reconcile.stages.sweep.two_looks import Confirmed, Walk, choose_timing, select_unequal
+from hudi_reconcile.stages.sweep.two_looks import LookResult, Walk, choose_timing, select_unequal
 from hudi_reconcile.stages.watermark import Watermark, check_replayed, choose_watermark, describe_replica_lag
 
 
@@ -132,7 +139,7 @@ def sweep(job: TableJob, edges: Edges, part: PartialSweep = WHOLE) -> Swept:
 
 
 def _keep_for_later(
-    job: TableJob, context: SweepContext, comparison: Confirmed, begun_micros: int, altered: tuple[str, ...]
+    job: TableJob, context: SweepContext, comparison: LookResult, begun_micros: int, altered: tuple[str, ...]
 ) -> tuple[Coverage | None, ContentProof | None]:
     """What later sweeps of this table may go on from."""
     keeper = context.keeper
@@ -142,13 +149,15 @@ def _keep_for_later(
     return coverage, keeper.build_next_proof(comparison.first.digests, job.run_id, altered)
 
 
-def _describe_covered(context: SweepContext, comparison: Confirmed, end: Reached, coverage: Coverage | None) -> Covered:
+def _describe_covered(
+    context: SweepContext, comparison: LookResult, end: SweepReach, coverage: Coverage | None
+) -> CoverageSummary:
     extent = describe_coverage(context.portion, end, coverage)
     return extent if context.keeper is None else context.keeper.describe(extent, comparison.first.digests)
 
 
 def _mark_altered(
-    job: TableJob, context: SweepContext, comparison: Confirmed, source: Source
+    job: TableJob, context: SweepContext, comparison: LookResult, source: Source
 ) -> tuple[SweepContext, tuple[str, ...]]:
     """Mark the columns that hold values which a read alters; their names too. The first look may have found them already."""
     altered = comparison.first.altered
@@ -158,7 +167,7 @@ def _mark_altered(
 
 
 def _doubt_findings(
-    job: TableJob, seen: Seen, watermark: Watermark, settled: Settled, edges: Edges
+    job: TableJob, seen: SchemaView, watermark: Watermark, settled: Settled, edges: Edges
 ) -> tuple[Unverified, ...]:
     """Columns that changed meanwhile, and drift that a replica may only not have replayed yet."""
     comparison, changed = settled.found, check_schema_stable(job, seen, settled.checkpoint, edges.source, edges.lake)
@@ -183,14 +192,14 @@ def _sides(job: TableJob, context: SweepContext, edges: Edges) -> Sides:
     )
 
 
-def _find_reach(job: TableJob, context: SweepContext, comparison: Confirmed, source: Source) -> Reached:
+def _find_reach(job: TableJob, context: SweepContext, comparison: LookResult, source: Source) -> SweepReach:
     end = measure_reach(job, context.portion, comparison, comparison.source_rows)
     return (
         end if end.is_whole else measure_reach(job, context.portion, comparison, source.count_rows(context.pair.table))
     )
 
 
-def _count_fetched(context: SweepContext, comparison: Confirmed) -> int:
+def _count_fetched(context: SweepContext, comparison: LookResult) -> int:
     first, met = comparison.first, None if context.keeper is None else set(context.keeper.met.ids)
     read = sum(digest.source_rows for digest in first.digests if met is None or digest.segment in met)
     unequal = tuple(digest for digest in first.digests if not digest.equal)
@@ -200,7 +209,7 @@ def _count_fetched(context: SweepContext, comparison: Confirmed) -> int:
     return (0 if context.mode.pushdown else read) + sum(digest.source_rows for digest in unequal) + again
 
 
-def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[Seen, Watermark]:
+def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) -> tuple[SchemaView, Watermark]:
     """What is compared, and the watermark; no value was looked at yet.
 
     Raises LakeError where there is no table, RefusedError for a key that names no row.
@@ -209,8 +218,8 @@ def open_scope(job: TableJob, source: Source, lake: Lake, also: frozenset[str]) 
     watermark = choose_watermark(job, described)
     refuse_key_faults(job.name, source.find_key_faults(described))
     at = lake.find_checkpoint()
-    table, past = require_table(job, lake.look()), Past.of(None if at is None else at.checkpoint)
-    return Seen(match_columns(job, described, table, past=past, also=also), at), watermark
+    table, past = require_table(job, lake.look()), PullRecord.of(None if at is None else at.checkpoint)
+    return SchemaView(match_columns(job, described, table, past=past, also=also), at), watermark
 
 
 def _keyless(job: TableJob, declared: TablePair, source: Source) -> TableResult:
@@ -229,7 +238,7 @@ def _keyless(job: TableJob, declared: TablePair, source: Source) -> TableResult:
     )
 
 
-def _describe_unsettled(job: TableJob, comparison: Confirmed) -> tuple[Unverified, ...]:
+def _describe_unsettled(job: TableJob, comparison: LookResult) -> tuple[Unverified, ...]:
     """The rows that still moved at the last look: named by key among the findings, judged by nobody."""
     moving = comparison.kinds.get("moving", 0)
     if not moving:
@@ -239,7 +248,7 @@ def _describe_unsettled(job: TableJob, comparison: Confirmed) -> tuple[Unverifie
     return (Unverified("rows", job.name, why, f"{fix}, or sweep again at a quieter time"),)
 
 
-def _describe_unverified(job: TableJob, comparison: Confirmed, scope: PartitionScope | None) -> tuple[Unverified, ...]:
+def _describe_unverified(job: TableJob, comparison: LookResult, scope: PartitionScope | None) -> tuple[Unverified, ...]:
     items = []
     if comparison.unexplained.ids:
         why = (
@@ -262,7 +271,7 @@ def _describe_unverified(job: TableJob, comparison: Confirmed, scope: PartitionS
 
 
 def _result(
-    job: TableJob, context: SweepContext, comparison: Confirmed, unverified: tuple[Unverified, ...], draft: Plan | None
+    job: TableJob, context: SweepContext, comparison: LookResult, unverified: tuple[Unverified, ...], draft: Plan | None
 ) -> TableResult:
     unsettled = (
         *_describe_unsettled(job, comparison),
@@ -302,7 +311,7 @@ def _result(
     )
 
 
-def _segments_compared(context: SweepContext, comparison: Confirmed) -> int:
+def _segments_compared(context: SweepContext, comparison: LookResult) -> int:
     walked = comparison.first.walked if context.keeper is None else context.keeper.met
     done = context.cut.count if walked is None else len(walked.ids)
     return min(done, context.cut.count)
@@ -332,7 +341,7 @@ def _notes(job: TableJob, context: SweepContext, settled: Settled) -> tuple[str,
     return (*notes, *note_pending(context.pair, context.watermark, checkpoint))
 
 
-def _shift_notes(context: SweepContext, comparison: Confirmed, parts: Anatomy | None) -> tuple[Note, ...]:
+def _shift_notes(context: SweepContext, comparison: LookResult, parts: Anatomy | None) -> tuple[Note, ...]:
     drift_rows = sum(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     note = None if parts is None else find_shift_note(parts.shift, drift_rows, context.watermark.names)
     return () if note is None else (note,)
@@ -382,7 +391,7 @@ def prepare_sweep(
     return SweepContext(pair, watermark, mode, portion, edges.source.read_lineage(), keeper, why)
 
 
-def profile_drift(context: SweepContext, comparison: Confirmed, comparer: Comparer) -> Anatomy | None:
+def profile_drift(context: SweepContext, comparison: LookResult, comparer: Comparer) -> Anatomy | None:
     """Counts by place, day, column and lateness; None where nothing drifted."""
     drift_rows = sum(comparison.kinds.get(kind, 0) for kind in DRIFT_KINDS)
     if comparison.findings is None or not drift_rows:
@@ -394,7 +403,7 @@ def profile_drift(context: SweepContext, comparison: Confirmed, comparer: Compar
 
 
 def draft_plan(
-    job: TableJob, context: SweepContext, comparison: Confirmed, *, end: Reached, parts: Anatomy, clock: Clock
+    job: TableJob, context: SweepContext, comparison: LookResult, *, end: SweepReach, parts: Anatomy, clock: Clock
 ) -> Plan:
     """The plan for these findings, with its guards and what must still hold when it is applied."""
     deletes = comparison.kinds.get("deleted", 0)

@@ -59,7 +59,7 @@ class FirstLook:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class LookResult:
     """What two looks found. `pin` and `moment` are those of the last look that was needed.
 
     `findings` is None where every segment was equal at once. `steady` is False where a lake writer that was in flight at
@@ -128,7 +128,7 @@ def choose_timing(
 
 
 @dataclass(frozen=True, slots=True)
-class _First:
+class _FirstFrames:
     """A first look, and the frames that only the second needs; `candidates` is None where every segment was equal.
 
     `kept` are the lake's rows that are looked at again, None where they are yet to be read. `suspected`: rows are missing, or
@@ -143,7 +143,7 @@ class _First:
     loss: Loss
 
 
-def look_twice(sides: Sides, timing: LookTiming, segments: SegmentSet | None, walk: Walk | None = None) -> Confirmed:
+def look_twice(sides: Sides, timing: LookTiming, segments: SegmentSet | None, walk: Walk | None = None) -> LookResult:
     """Compare all segments, or some; with a walk as many as its budget lets.
 
     Raises LakeError where the table has no completed commit.
@@ -151,7 +151,7 @@ def look_twice(sides: Sides, timing: LookTiming, segments: SegmentSet | None, wa
     wait_for_source(timing.pause, timing.clock)
     pin, checkpoint, moment, first = _look_until_whole(sides, segments, walk)
     if first.candidates is None:
-        return Confirmed(first.look, None, {}, pin, moment, checkpoint, sides.lake.is_intact(pin), first.missed)
+        return LookResult(first.look, None, {}, pin, moment, checkpoint, sides.lake.is_intact(pin), first.missed)
     begun = moment
     timing.clock.sleep(timing.settle_seconds)
     wait_for_source(timing.pause, timing.clock)
@@ -174,11 +174,11 @@ def look_twice(sides: Sides, timing: LookTiming, segments: SegmentSet | None, wa
     missed = count_missed_in_scope(sides) if sides.scope is not None and kinds.get("deleted") else first.missed
     silent_segments = len(silent.ids) - len(unproven.ids)
     misread = _misread(sides, kinds, silent_segments, begun) if later.instant == pin.instant else 0
-    return Confirmed(first.look, findings, kinds, later, moment, checkpoint, steady, missed, unproven, misread)
+    return LookResult(first.look, findings, kinds, later, moment, checkpoint, steady, missed, unproven, misread)
 
 
 def _doubt_losses(
-    sides: Sides, findings: Frame, begun: Moment, first: _First
+    sides: Sides, findings: Frame, begun: Moment, first: _FirstFrames
 ) -> tuple[Frame, Mapping[str, int], SegmentSet]:
     """The findings, their number by kind, and the unequal segments in which none lies.
 
@@ -220,7 +220,7 @@ def _count_named(sides: Sides, keys: Sequence[Key] | None) -> int | None:
 
 def _look_until_whole(
     sides: Sides, segments: SegmentSet | None, walk: Walk | None
-) -> tuple[LakePin, CheckpointAt | None, Moment, _First]:
+) -> tuple[LakePin, CheckpointAt | None, Moment, _FirstFrames]:
     """The first look, again where it seems that rows are missing from it."""
     known = Loss()
     for looks_left in reversed(range(_FIRST_LOOKS)):
@@ -238,7 +238,7 @@ def _look_until_whole(
 
 def _first_look(
     sides: Sides, pin: LakePin, moment: Moment, segments: SegmentSet | None, walk: Walk | None = None, *, known: Loss
-) -> _First:
+) -> _FirstFrames:
     with hold_one_moment(sides) as frozen:
         counted = _counted_digests(sides, pin, segments, walk)
         digests, done, before = counted.digests, counted.walked, counted.before_rows
@@ -261,7 +261,9 @@ def _first_look(
             loss = suspect_loss(sides, busy, candidates, segments, known)
             missed = loss.rows or None
         is_suspected = (loss.rows > 0 or loss.is_excused) and before is not None
-        return _First(FirstLook(digests, part, done, counted.altered), kept, candidates, missed, is_suspected, loss)
+        return _FirstFrames(
+            FirstLook(digests, part, done, counted.altered), kept, candidates, missed, is_suspected, loss
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.findings import choose_kinds, read_findings, sample_findings
 from hudi_reconcile.evidence.store import Store
 from hudi_reconcile.report.page.html import render_report
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 from tests.unit.report.stories import all_stories, finding, in_lake
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_findings_written_by_spark_are_read_back_logged_and_shown(spark: SparkSe
     listed = [json.loads(one.line) for one in read_findings(findings, COUNTS, kinds=choose_kinds([]))]
     sample = [json.loads(one.line) for one in sample_findings(findings, COUNTS, limit=4)]
     (logged,) = audit_log.read_records(store.reports / "audit.jsonl")
-    page = render_report(store.result(folder.run_id), Kept(samples={"orders": sample}))
+    page = render_report(store.result(folder.run_id), RunDocuments(samples={"orders": sample}))
     on_disk = {path.relative_to(findings.parents[1]).as_posix() for path in findings.rglob("*")}
     assert sorted(listed, key=lambda one: int(one["key"]["order_id"])) == documents
     assert {one["kind"] for one in sample} == set(COUNTS)

@@ -22,7 +22,7 @@ from hudi_reconcile.core.tables.canonical_text import choose_bucket, render_cano
 from hudi_reconcile.core.tables.kinds import Kind
 from hudi_reconcile.databases.base import TableRequest
 from hudi_reconcile.databases.jdbc.engine import JdbcEngine, JdbcSource
-from hudi_reconcile.source.reads import JdbcRead, Wanted, plan_read, read
+from hudi_reconcile.source.reads import JdbcRead, RowRequest, plan_read, read
 from hudi_reconcile.source.table_source import TableSource
 from hudi_reconcile.spark import jdbc_catalog
 from hudi_reconcile.spark.jdbc_catalog import open_database
@@ -93,7 +93,7 @@ def planned(
     try:
         request = TableRequest("t", "t", key=named, columns=tuple(dict.fromkeys((*named, fold("v")))))
         table = engine.describe(request).table
-        plan = plan_read(engine, Wanted(table, None, ()), Limits(PARTS, PARTS))
+        plan = plan_read(engine, RowRequest(table, None, ()), Limits(PARTS, PARTS))
         frame = read(spark, engine.jdbc(), JdbcRead.of(plan), table.read_columns)
         at = [column.name.lower() for column in table.columns].index("v")
         v = F.col(f"c{at}").cast("long")

@@ -19,7 +19,7 @@ from hudi_reconcile.core.result import TableResult
 from hudi_reconcile.core.result_parts import Cost
 from hudi_reconcile.core.rules.rules import NotNull, Rule, RuleSet
 from hudi_reconcile.report.page.html import render_report
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 from hudi_reconcile.stages.check import RuleJob, check
 from hudi_reconcile.stages.pull.pull import pull
 from tests.fakes.world import World, applied, job, pulled, swept
@@ -36,7 +36,7 @@ def told(world: World, result: TableResult, seconds: float = 10.0) -> Cost:
 
 
 def page_of(document: Document) -> str:
-    return render_report(document, Kept())
+    return render_report(document, RunDocuments())
 
 
 def shown(command: str, world: World, result: TableResult) -> tuple[Mapping[str, object], str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hudi_reconcile.app.approve import select_plans
-from hudi_reconcile.app.archive import Room
+from hudi_reconcile.app.archive import RunArchive
 from hudi_reconcile.app.commands import read_plans
 from hudi_reconcile.app.store import plan_document
 from hudi_reconcile.config.load import load_config
@@ -21,7 +21,7 @@ from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.plan.plan import Plan
 from hudi_reconcile.core.result import RunResult, TableResult, run_document
 from hudi_reconcile.core.result_parts import Unverified
-from hudi_reconcile.core.sweep.coverage import Reached, list_left_out
+from hudi_reconcile.core.sweep.coverage import SweepReach, list_left_out
 from hudi_reconcile.evidence import audit_log
 from hudi_reconcile.evidence.audit_log import KeyRing, audit_key
 from hudi_reconcile.evidence.files import hash_file
@@ -37,7 +37,7 @@ tables:
 """
 COLUMN = Unverified("column", "note", "its type is not compared", "exclude it")
 MOVING = Unverified("rows", "orders", "3 rows changed between all looks: they were not judged", "sweep again")
-OUTSIDE = list_left_out(Reached("orders", 1, 1, asked=("region=eu",)))  # what a sweep of a partition leaves out
+OUTSIDE = list_left_out(SweepReach("orders", 1, 1, asked=("region=eu",)))  # what a sweep of a partition leaves out
 
 
 @pytest.fixture
@@ -294,6 +294,6 @@ def test_table_that_the_run_never_had_is_refused_in_the_words_of_plan(plan: Plan
     with pytest.raises(UsageError, match=f"run {plan.run_id} has no table items") as applied:
         read_plans(with_items, "latest", ("items",))
     with pytest.raises(UsageError) as shown:
-        Room.of(with_items.reports).plans("latest", tables=("items",))
+        RunArchive.of(with_items.reports).plans("latest", tables=("items",))
     assert (applied.value.message, applied.value.fix) == (shown.value.message, shown.value.fix)
     assert applied.value.fix == "use one of orders"

@@ -23,7 +23,7 @@ from hudi_reconcile.report.dry_run import pull_plan_text
 from hudi_reconcile.report.outputs.github import render_summary
 from hudi_reconcile.report.outputs.webhook import build_message
 from hudi_reconcile.report.page.html import build_mail, render_mail, render_report
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 
 CONFIG = """\
 version: 1
@@ -72,7 +72,7 @@ def test_every_face_of_a_run_says_first_what_was_not_checked() -> None:
     (said,) = sentences(load(TRUSTING))
     result = finished((said,))
     document = run_document(result)
-    page = render_report(document, Kept())
+    page = render_report(document, RunDocuments())
 
     assert said.startswith("source.trust_properties is true")
     assert document["trust"] == [said]
@@ -90,7 +90,9 @@ def test_run_that_gave_nothing_up_and_one_of_an_older_version_say_nothing() -> N
     older = {name: value for name, value in document.items() if name != "trust"}
 
     for one in (document, older):
-        assert "Not checked" not in render_report(one, Kept()) + render_mail(build_mail(one, {})) + render_summary(one)
+        assert "Not checked" not in render_report(one, RunDocuments()) + render_mail(
+            build_mail(one, {})
+        ) + render_summary(one)
         assert "NOT CHECKED" not in build_message(one)["text"]
 
 

@@ -6,7 +6,7 @@ from hudi_reconcile.core.tables.kinds import Column, Kind
 from hudi_reconcile.core.tables.schema_evolution import (
     NOTHING_PULLED,
     Evolution,
-    Past,
+    PullRecord,
     describe_change,
     encode_columns,
     evolve,
@@ -26,7 +26,7 @@ def decimal(precision: int, scale: int) -> Column:
 def found(
     *columns: Column,
     lake: dict[str, str],
-    past: Past = NOTHING_PULLED,
+    past: PullRecord = NOTHING_PULLED,
     exclude: frozenset[str] = frozenset(),
     partitions: tuple[str, ...] = (),
     owned: bool = True,
@@ -119,9 +119,13 @@ def test_partition_column_is_not_widened() -> None:
     assert "partitioned by it" in refused.why
 
 
-@pytest.mark.parametrize("past", [NOTHING_PULLED, Past(frozenset({"id", "note", "n"})), Past(dropped=frozenset({"n"}))])
+@pytest.mark.parametrize(
+    "past", [NOTHING_PULLED, PullRecord(frozenset({"id", "note", "n"})), PullRecord(dropped=frozenset({"n"}))]
+)
 @pytest.mark.parametrize("exclude", [frozenset[str](), frozenset({"n"})])
-def test_column_that_places_the_lakes_rows_is_never_taken_for_dropped(past: Past, exclude: frozenset[str]) -> None:
+def test_column_that_places_the_lakes_rows_is_never_taken_for_dropped(
+    past: PullRecord, exclude: frozenset[str]
+) -> None:
     gone = found(NOTE, lake={"note": "string", "n": "string"}, past=past, exclude=exclude, partitions=("n",))
 
     (refused,) = gone.refused
@@ -131,15 +135,15 @@ def test_column_that_places_the_lakes_rows_is_never_taken_for_dropped(past: Past
 def test_dropped_column_is_kept_and_said_once() -> None:
     lake = {"note": "string", "old": "int"}
 
-    first = found(NOTE, lake=lake, past=Past(frozenset({"id", "note", "old"})))
+    first = found(NOTE, lake=lake, past=PullRecord(frozenset({"id", "note", "old"})))
 
     assert (lake_types(first), said(first)) == (lake, [("dropped", "old", False)])
     assert first.dropped == (LakeColumn("old", "int"),)
     assert "NULL in every row written from now on" in describe_change(first.changes[0], "int")
-    later = found(NOTE, lake=lake, past=Past(frozenset({"id", "note"}), frozenset({"old"})))
+    later = found(NOTE, lake=lake, past=PullRecord(frozenset({"id", "note"}), frozenset({"old"})))
     assert (later.dropped, later.changes, later.refused) == (first.dropped, (), ())
     back = found(
-        NOTE, Column("old", Kind.INTEGER, "integer", bits=32), lake=lake, past=Past(dropped=frozenset({"old"}))
+        NOTE, Column("old", Kind.INTEGER, "integer", bits=32), lake=lake, past=PullRecord(dropped=frozenset({"old"}))
     )
     assert (back.dropped, back.changes) == ((), ())
 
@@ -147,7 +151,7 @@ def test_dropped_column_is_kept_and_said_once() -> None:
 def test_column_that_only_the_lake_ever_had_is_refused() -> None:
     lake = {"note": "string", "theirs": "int"}
 
-    (refused,) = found(NOTE, lake=lake, past=Past(frozenset({"id", "note"}))).refused
+    (refused,) = found(NOTE, lake=lake, past=PullRecord(frozenset({"id", "note"}))).refused
     assert (refused.column, "the source never had" in refused.why) == ("theirs", True)
     assert (
         found(NOTE, lake=lake).refused == ()
@@ -157,7 +161,7 @@ def test_column_that_only_the_lake_ever_had_is_refused() -> None:
 
 
 def test_drop_and_addition_that_look_like_a_renaming_wait_for_a_word() -> None:
-    lake, past = {"memo": "string"}, Past(frozenset({"id", "memo"}))
+    lake, past = {"memo": "string"}, PullRecord(frozenset({"id", "memo"}))
 
     (refused,) = found(NOTE, lake=lake, past=past).refused
 
@@ -167,7 +171,7 @@ def test_drop_and_addition_that_look_like_a_renaming_wait_for_a_word() -> None:
     settled = found(NOTE, lake=lake, past=past, exclude=frozenset({"memo"}))
     assert (settled.refused, lake_types(settled)) == ((), {"memo": "string", "note": "string"})
     assert found(INT, lake=lake, past=past).refused == ()  # text does not become a number by a renaming
-    assert found(NOTE, lake=lake, past=Past(frozenset({"id"}), frozenset({"memo"}))).refused == ()
+    assert found(NOTE, lake=lake, past=PullRecord(frozenset({"id"}), frozenset({"memo"}))).refused == ()
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
-from hudi_reconcile.core.sweep.coverage import Reached, describe_part, list_left_out, note_part
+from hudi_reconcile.core.sweep.coverage import SweepReach, describe_part, list_left_out, note_part
 from hudi_reconcile.core.tables.partitions import PartitionRows
 
 LAKE = tuple(PartitionRows(f"month=2026-0{month}", 10) for month in range(1, 9))
 
 
 def test_whole_table_says_nothing() -> None:
-    whole = Reached("orders", 9, 9)
+    whole = SweepReach("orders", 9, 9)
 
     assert (whole.is_whole, list_left_out(whole), describe_part(whole), note_part(whole)) == (True, (), None, ())
 
 
 def test_partitions_are_said_with_what_lies_outside_and_the_command_that_compares_it() -> None:
-    part = Reached("my orders", 9, 9, ("month=2026-01", "month=2027-01"), LAKE, source_rows_left_out=68)
+    part = SweepReach("my orders", 9, 9, ("month=2026-01", "month=2027-01"), LAKE, source_rows_left_out=68)
 
     (item,) = list_left_out(part)
 
@@ -26,14 +26,14 @@ def test_partitions_are_said_with_what_lies_outside_and_the_command_that_compare
 
 
 def test_all_partitions_by_name_are_still_no_proof_of_the_table() -> None:
-    part = Reached("orders", 9, 9, tuple(one.path for one in LAKE), LAKE)
+    part = SweepReach("orders", 9, 9, tuple(one.path for one in LAKE), LAKE)
 
     assert not part.is_whole
     assert [item.what for item in list_left_out(part)] == ["rows"]
 
 
 def test_spent_budget_is_said_with_the_command_that_goes_on() -> None:
-    part = Reached("orders", 9, 4, budget="10m")
+    part = SweepReach("orders", 9, 4, budget="10m")
 
     (item,) = list_left_out(part)
 
@@ -43,7 +43,7 @@ def test_spent_budget_is_said_with_the_command_that_goes_on() -> None:
 
 
 def test_both_options_say_both() -> None:
-    part = Reached("orders", 9, 4, ("month=2026-01",), LAKE, "10m", 3)
+    part = SweepReach("orders", 9, 4, ("month=2026-01",), LAKE, "10m", 3)
 
     found = list_left_out(part)
 

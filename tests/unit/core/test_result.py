@@ -6,7 +6,16 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import RunResult, TableResult, is_whole_comparison, run_document
-from hudi_reconcile.core.result_parts import Corrections, Cost, Covered, Failure, Guard, Pulled, SideState, Unverified
+from hudi_reconcile.core.result_parts import (
+    Corrections,
+    Cost,
+    CoverageSummary,
+    Failure,
+    Guard,
+    Pulled,
+    SideState,
+    Unverified,
+)
 
 EMPTY = TableResult("orders", Outcome.CLEAN)
 
@@ -92,7 +101,7 @@ def test_only_a_comparison_of_every_row_proves_a_table(table: dict[str, object],
 
 
 def test_result_says_whether_the_whole_table_was_compared_and_how_much_of_it() -> None:
-    covered = Covered(segments=9, compared=4, never_compared=5, oldest_utc=None, partitions=("a=b",))
+    covered = CoverageSummary(segments=9, compared=4, never_compared=5, oldest_utc=None, partitions=("a=b",))
     table = TableResult("orders", Outcome.UNVERIFIED, coverage=covered)
 
     document = run_document(RunResult("r", "sweep", "s", "e", (table,)))["tables"][0]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hudi_reconcile.app.archive import Room
+from hudi_reconcile.app.archive import RunArchive
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.evidence.files import EvidenceError, LockHeldError, lock_file, try_lock
 from hudi_reconcile.evidence.purge import find_old_runs, purge
@@ -95,9 +95,9 @@ def test_list_of_killed_runs_waits_for_no_holder_and_has_none_that_the_log_names
     name_building_folder(store.reports, killed).mkdir()
 
     with held(store.reports):
-        assert Room(store).list_killed() == ()
+        assert RunArchive(store).list_killed() == ()
 
-    assert Room(store).list_killed() == (killed,)
+    assert RunArchive(store).list_killed() == (killed,)
 
 
 @pytest.mark.timeout(30)

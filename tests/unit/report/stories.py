@@ -27,7 +27,7 @@ from hudi_reconcile.core.rules.verdict import BothTotals, FailedKeys, RuleResult
 from hudi_reconcile.core.sweep.coverage import Coverage, Stretch
 from hudi_reconcile.core.sweep.drift_profile import Anatomy, DriftCell, Lateness, map_keys
 from hudi_reconcile.core.sweep.segments import HashSegments
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 
 Document = Mapping[str, Any]
 RUN_ID = "20261121T132616Z-3f9a1c"
@@ -49,8 +49,8 @@ class Story:
     left: Mapping[str, Sequence[Document]] = field(default_factory=dict)
 
     @property
-    def kept(self) -> Kept:
-        return Kept(self.plans, self.samples, self.coverage, self.past, left=self.left)
+    def kept(self) -> RunDocuments:
+        return RunDocuments(self.plans, self.samples, self.coverage, self.past, left=self.left)
 
 
 def side(**values: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from hudi_reconcile.app.pages import sample_rows
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.report.page.html import render_index, render_report
-from hudi_reconcile.report.page.sections import Kept
+from hudi_reconcile.report.page.sections import RunDocuments
 from hudi_reconcile.report.page.trend import MOST_POINTS, NEVER, Index, build_index
 from tests.unit.report.stories import FINDINGS, ORDERS, PLAN, earlier, past_run, run_of
 from tests.unit.report.test_html import Elements
@@ -175,7 +175,7 @@ def test_report_of_fifty_tables_with_a_million_findings_stays_small() -> None:
     long = {**FINDINGS[4], "source": {**FINDINGS[4]["source"], "values": {"note": "y" * 4_000, "memo": "z" * 4_000}}}
     sample = [long] * sample_rows(TABLES)
     past = [one for name in names for _ in range(4) for one in earlier(name)[1]]
-    kept = Kept({name: {**PLAN, "table": name} for name in names}, dict.fromkeys(names, sample), {}, past)
+    kept = RunDocuments({name: {**PLAN, "table": name} for name in names}, dict.fromkeys(names, sample), {}, past)
 
     page = render_report(run_of("sweep", *tables), kept)
 

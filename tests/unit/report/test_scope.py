@@ -9,7 +9,7 @@ import pytest
 
 from hudi_reconcile.core.outcome import Outcome
 from hudi_reconcile.core.result import TableResult
-from hudi_reconcile.core.result_parts import CompareSettings, Covered, Unverified
+from hudi_reconcile.core.result_parts import CompareSettings, CoverageSummary, Unverified
 from hudi_reconcile.report.words.scope import NOTHING_LEFT_OUT, list_not_compared
 from tests.unit.report.stories import APART, ITEMS, run_of
 
@@ -34,11 +34,11 @@ def test_nothing_was_left_out_of_a_whole_comparison_of_all_columns() -> None:
         (APART, "1,200 source rows not compared"),
         ({"whole": False}, "Not every row"),
         (
-            {"whole": False, "coverage": Covered(9, 4, 1, "2026-11-01T00:00:00Z", source_rows_left_out=12)},
+            {"whole": False, "coverage": CoverageSummary(9, 4, 1, "2026-11-01T00:00:00Z", source_rows_left_out=12)},
             "4 of 9 segments compared, 1 never yet",
         ),
         (
-            {"whole": False, "coverage": Covered(9, 4, 1, "2026-11-01T00:00:00Z", source_rows_left_out=12)},
+            {"whole": False, "coverage": CoverageSummary(9, 4, 1, "2026-11-01T00:00:00Z", source_rows_left_out=12)},
             "12 rows of the source",
         ),
     ],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hudi_reconcile.core.outcome import Outcome
-from hudi_reconcile.core.result_parts import Covered
+from hudi_reconcile.core.result_parts import CoverageSummary
 from hudi_reconcile.core.sweep.proof import ContentProof, build_proof_document, parse
 from hudi_reconcile.core.tables.values import PartitionField
 from hudi_reconcile.stages.job import PartialSweep, ProofRequest
@@ -41,7 +41,7 @@ def proof_of(swept: Swept) -> ContentProof:
     return parse(build_proof_document("t", swept.proof))
 
 
-def covered(swept: Swept) -> Covered:
+def covered(swept: Swept) -> CoverageSummary:
     assert swept.result.coverage is not None
     return swept.result.coverage
 

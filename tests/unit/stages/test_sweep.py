@@ -18,7 +18,7 @@ from hudi_reconcile.ports import KeyFaults
 from hudi_reconcile.stages.pull.pull import pull
 from hudi_reconcile.stages.sweep.guards import check_guards
 from hudi_reconcile.stages.sweep.sweep import sweep
-from hudi_reconcile.stages.sweep.two_looks import Confirmed
+from hudi_reconcile.stages.sweep.two_looks import LookResult
 from tests.fakes.rows import COLUMNS, SEQNO
 from tests.fakes.world import World, applied, at_checkpoint, job, pulled, swept
 
@@ -600,7 +600,7 @@ def test_mask_that_names_no_column_of_either_side_is_refused_since_what_was_mean
 def test_shares_are_of_keys_so_that_a_lake_of_many_copies_loosens_no_limit(copies: int) -> None:
     """Of 1,000 keys 90 are gone at the source: 9 %, whatever each key's rows in the lake are."""
     found = cast(
-        "Confirmed",
+        "LookResult",
         SimpleNamespace(
             kinds={"deleted": 90}, source_rows=910, lake_rows=1_000 * copies, checkpoint=None,
             moment=SimpleNamespace(is_replica=False),

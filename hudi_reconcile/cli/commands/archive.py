@@ -37,7 +37,7 @@ from hudi_reconcile.report.text import (
 )
 
 if TYPE_CHECKING:
-    from hudi_reconcile.app.archive import AskLake, Room, RunDiff
+    from hudi_reconcile.app.archive import AskLake, RunArchive, RunDiff
     from hudi_reconcile.app.pages import PageForm
     from hudi_reconcile.config.model import Config
 
@@ -70,9 +70,9 @@ def findings(
     output_format: FindingsFormat,
 ) -> Outcome:
     """List every finding of RUN (a run id, or latest). Exits 0 when the run could be read."""
-    room = open_room(settings)
+    archive = open_archive(settings)
     if uncorrected:
-        listing = room.list_uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
+        listing = archive.list_uncorrected(run, tables=tables, kinds=kinds, reasons=reasons)
         lines, none = (
             format_uncorrected(listing.lines, output_format),
             "nothing of these kinds and reasons is listed as left",
@@ -80,7 +80,7 @@ def findings(
     elif reasons:
         raise UsageError("--reason is for what an apply left", fix="add --uncorrected, or leave out --reason")
     else:
-        listing = room.findings(run, tables=tables, kinds=kinds)
+        listing = archive.findings(run, tables=tables, kinds=kinds)
         lines, none = format_findings(listing.lines, output_format), "no findings of these kinds"
     for warning in listing.warnings:
         complain(f"note: {warning}")
@@ -102,7 +102,7 @@ def plan(settings: Settings, run: str, *, tables: tuple[str, ...], output_format
     """Show what apply would do with RUN's plan (a run id, or latest), and what its guards say."""
     from hudi_reconcile.app.approvals import plan_approvals  # noqa: PLC0415 - keeps the work rooms out of --help
 
-    planned = open_room(settings).plans(run, tables=tables)
+    planned = open_archive(settings).plans(run, tables=tables)
     needed = plan_approvals(_find_config(settings), planned.plans)
     if output_format == "json":
         about = {"run_id": planned.run["run_id"], "plans": list(planned.plans), "approvals": dict(needed)}
@@ -141,7 +141,7 @@ def report(
     if changes and form not in (None, "pdf"):
         raise UsageError(f"--changes is for the report, not for --{form}", fix=f"leave out --{form}")
     ask = _asking(settings) if changes else None
-    run_id, path = open_room(settings).write_report(run, output, form or "report", ask)
+    run_id, path = open_archive(settings).write_report(run, output, form or "report", ask)
     if output_format == "json":
         emit_json({**head("report", Outcome.CLEAN), "run_id": run_id, "path": str(path)})
     else:
@@ -158,7 +158,7 @@ def history(settings: Settings, *, tables: tuple[str, ...], consumers: bool, out
     """List runs and their outcomes, newest first; of the tables of -t, how drift went over their comparisons."""
     if consumers:
         return _consumers(settings, tables, output_format)
-    runs = complain_of_killed(open_room(settings)).history(tables)
+    runs = complain_of_killed(open_archive(settings)).history(tables)
     if output_format == "json":
         listed = [past.document for past in runs]
         trends = {name: asdict(trend) for name in tables if (trend := build_trend(name, listed)) is not None}
@@ -207,26 +207,26 @@ def _find_config(settings: Settings) -> Config | None:
     return None if without_config and _DEFAULT_REPORTS.is_dir() else settings.load()
 
 
-def open_room(settings: Settings, *, key_file: Path | None = None) -> Room:
+def open_archive(settings: Settings, *, key_file: Path | None = None) -> RunArchive:
     """The reports folder of the config; `./reports` where there is no config, as `pull --props` leaves it.
 
     With the keys that seal the audit log, those of the config, or that of a file in their place: without them nobody can
     tell a run of ours from a forged one.
     """
-    from hudi_reconcile.app.archive import Room  # noqa: PLC0415 - keeps the work rooms out of --help
+    from hudi_reconcile.app.archive import RunArchive  # noqa: PLC0415 - keeps the work rooms out of --help
 
     config = _find_config(settings)
-    return Room.of(_DEFAULT_REPORTS if config is None else config.reports).choose_keys(config, key_file)
+    return RunArchive.of(_DEFAULT_REPORTS if config is None else config.reports).choose_keys(config, key_file)
 
 
-def complain_of_killed(room: Room) -> Room:
-    """The room, after stderr was told which runs were killed and are not ended: no list has them yet."""
-    for run_id in room.list_killed():
+def complain_of_killed(archive: RunArchive) -> RunArchive:
+    """The archive, after stderr was told which runs were killed and are not ended: no list has them yet."""
+    for run_id in archive.list_killed():
         complain(
             f"run {run_id} was killed: the next command that works on tables ends its folder; its commits: "
             "hudi-reconcile audit lake"
         )
-    return room
+    return archive
 
 
 @click.command()
@@ -253,7 +253,7 @@ def diff(
     output_format: Literal["text", "json", "ndjson"],
 ) -> Outcome:
     """Show which findings RUN2 has gained, lost and kept since RUN1 (run ids, or latest). Exits 0 when both could be read."""
-    run_diff = open_room(settings).diff((run1, run2), tables=tables, kinds=kinds)
+    run_diff = open_archive(settings).diff((run1, run2), tables=tables, kinds=kinds)
     if output_format == "json":
         emit_json(_document(run_diff))
         return Outcome.CLEAN
