@@ -73,8 +73,7 @@ def main() -> int:
         folder, url = Path(name), shop.plain(server)
         shop.fill(url, given.rows)
         with psycopg.connect(url) as control:
-            found = control.execute("select split_part(pg_read_file('postmaster.pid'), chr(10), 1)::int").fetchone()
-        pin_server(int(found[0]) if found else 0)
+            pin_server(shop.find_postmaster(control))
         pgbench(server, folder, "-i", "-q", "-s", str(given.scale))
         with open_world(shop.configured(folder, server)) as world, hold_session(world):
             pull(build_job(world.config.tables[0], "bench"), world.edges(world.config.tables[0]), full=False)

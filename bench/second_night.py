@@ -66,8 +66,7 @@ def main() -> int:
 
 def bench(world: World, control: psycopg.Connection, given: argparse.Namespace) -> int:
     """Each kind of change in turn: change, pull, a full sweep that proves, and a proven one."""
-    row = control.execute("select split_part(pg_read_file('postmaster.pid'), chr(10), 1)::int").fetchone()
-    postmaster = int(row[0]) if row else 0
+    postmaster = shop.find_postmaster(control)
     pull(build_job(world.config.tables[0], "bench"), world.edges(world.config.tables[0]), full=False)
     proof, wrong = night(world, None, given.rotation).proof, 0
     for what, statement in CHANGES.items():

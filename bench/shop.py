@@ -77,3 +77,11 @@ def drift(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in DRIFT:
             connection.execute(statement)
+
+
+def find_postmaster(control: psycopg.Connection) -> int:
+    """The number of the server's first process. Raises RuntimeError where the server does not tell it."""
+    row = control.execute("select split_part(pg_read_file('postmaster.pid'), chr(10), 1)::int").fetchone()
+    if row is None:
+        raise RuntimeError("postmaster.pid is empty")
+    return int(row[0])

@@ -34,7 +34,7 @@ Inside = Callable[[], tuple[SegmentSum, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A table's own count of its rows, None where some segments were asked for, and columns of values that a read alters."""
+    """How many rows the table counts itself, None where only some segments were searched; columns whose values a read alters."""
 
     rows: int | None
     altered: tuple[str, ...]

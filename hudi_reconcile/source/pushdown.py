@@ -134,7 +134,7 @@ def _no_versions(_cut: Segmentation) -> NoReturn:
 
 
 def ask_beside(ask: Callable[[], Answer], name: str) -> Future[Answer]:
-    """Ask in a thread of its own; whoever waits for the answer gets what was raised.
+    """Call `ask` in a thread of its own; the future holds its answer, or raises what it raised.
 
     No end of the process waits for it: where the sweep has failed or was stopped, nobody wants the answer.
     """

@@ -120,7 +120,7 @@ def survey_query(
     predicates: tuple[str, ...],
     part: tuple[RangeSegments, SegmentSet] | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """The same with the count of the rows, `hr_rows`, before it: one scan for both.
+    """The same counts per column after that of the rows, `hr_rows`, by one scan; and the columns' names.
 
     Some segments go by the key's index, and by a scan of the table where a statement cannot hold that many ranges.
     """

@@ -106,12 +106,12 @@ def neutral(text: str, said: Mapping[str, str]) -> str:
 def page_of(folder: Path) -> bytes:
     """The page that `report` makes of the sample's files."""
     with tempfile.TemporaryDirectory() as name:
-        room = room_of(folder, Path(name))
-        _, path = room.write_report("latest", Path(name) / "page.html")
+        archive = archive_of(folder, Path(name))
+        _, path = archive.write_report("latest", Path(name) / "page.html")
         return path.read_bytes()
 
 
-def room_of(folder: Path, place: Path) -> RunArchive:
+def archive_of(folder: Path, place: Path) -> RunArchive:
     """A reports folder at the place that holds the sample as its only run."""
     run_id = json.loads((folder / "result.json").read_text("utf-8"))["run_id"]
     shutil.copytree(folder, place / "reports" / run_id, ignore=shutil.ignore_patterns("README.md"))

@@ -14,7 +14,7 @@ from hudi_reconcile.app.host import find_actor
 from hudi_reconcile.evidence.files import hash_file
 from tests.support.canaries import artefacts_below
 from tests.support.docs import ROOT
-from tests.support.sample import BY, LOGIN, PLACE, TABLE, UID, neutral, page_of, room_of
+from tests.support.sample import BY, LOGIN, PLACE, TABLE, UID, archive_of, neutral, page_of
 
 SAMPLE = ROOT / "reports" / "sample"
 MOST_BYTES = 600_000
@@ -35,26 +35,26 @@ def traces(text: str, *, is_raw: bool = False) -> set[str]:
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> RunArchive:
-    return room_of(SAMPLE, tmp_path)
+def archive(tmp_path: Path) -> RunArchive:
+    return archive_of(SAMPLE, tmp_path)
 
 
 def test_page_of_the_sample_is_the_one_that_its_files_give() -> None:
     assert page_of(SAMPLE) == (SAMPLE / "report.html").read_bytes(), "make sample-page"
 
 
-def test_sample_is_a_run_with_drift_that_the_present_reader_takes(room: RunArchive) -> None:
-    (past,) = room.history(())
+def test_sample_is_a_run_with_drift_that_the_present_reader_takes(archive: RunArchive) -> None:
+    (past,) = archive.history(())
 
     assert (past.command, past.outcome, past.why) == ("run", "drift", "")
     assert {kind: rows for kind, rows in past.tables[0].findings.items() if rows} == {
         "late_arriving": 1, "updated_without_watermark": 5, "deleted": 3
     }  # fmt: skip
-    assert len(list(room.findings("latest", tables=(), kinds=()).lines)) == 9
+    assert len(list(archive.findings("latest", tables=(), kinds=()).lines)) == 9
 
 
-def test_plan_of_the_sample_is_whole_and_binds_its_findings(room: RunArchive) -> None:
-    planned = room.plans("latest", tables=())
+def test_plan_of_the_sample_is_whole_and_binds_its_findings(archive: RunArchive) -> None:
+    planned = archive.plans("latest", tables=())
     (plan,) = planned.plans
 
     assert plan["plan_id"] == planned.run["tables"][0]["plan_id"]
@@ -62,8 +62,8 @@ def test_plan_of_the_sample_is_whole_and_binds_its_findings(room: RunArchive) ->
     assert {name: hash_file(SAMPLE / TABLE / name) for name in plan["files"]} == plan["files"]
 
 
-def test_sample_judges_the_rules_that_the_suite_has_now(room: RunArchive) -> None:
-    rules = room.plans("latest", tables=()).run["tables"][0]["rules"]
+def test_sample_judges_the_rules_that_the_suite_has_now(archive: RunArchive) -> None:
+    rules = archive.plans("latest", tables=()).run["tables"][0]["rules"]
     suite = (ROOT / "rules" / "orders.yaml").read_text("utf-8")
 
     assert [rule["id"] for rule in rules] == re.findall(r"id: ([\w-]+)", suite)

@@ -220,7 +220,7 @@ def open_archive(settings: Settings, *, key_file: Path | None = None) -> RunArch
 
 
 def complain_of_killed(archive: RunArchive) -> RunArchive:
-    """The archive, after stderr was told which runs were killed and are not ended: no list has them yet."""
+    """Name on stderr the runs that were killed and not ended, which no list has yet; returns the same archive."""
     for run_id in archive.list_killed():
         complain(
             f"run {run_id} was killed: the next command that works on tables ends its folder; its commits: "

@@ -66,9 +66,9 @@ class ProofKeeper:
     def look(self, sides: Sides, pin: LakePin) -> tuple[tuple[SegmentDigest, ...], int, tuple[str, ...] | None]:
         """Digests of all segments, carried ones as equal; the rows that the source counted before; columns that a read alters.
 
-        Those are None where nobody looked. Where something may be carried, the lake is digested while the source reads its row
-        versions, which it has to have done before it reads a row. A source that turns out to show no versions, as storage of
-        another kind than it says, is compared as a whole.
+        The columns are None where nobody looked. Where something may be carried, the lake is digested while the source reads
+        its row versions, which it has to have done before it reads a row. A source that turns out to show no versions, as
+        storage of another kind than it says, is compared as a whole.
         """
         self._met = SegmentSet.of(range(count_all_segments(self.base.coverage.cut)))
         receive = self.versions.begin(self.base.coverage.cut)
@@ -86,7 +86,7 @@ class ProofKeeper:
         is_rest_unaltered = self.past is not None and self.past.altered == ()
         answer = None if sides.survey is None else sides.survey(chosen if is_rest_unaltered else None)
         digests = self._compare(sides, pin, source, lake)
-        return digests, sum(version.rows for version in self._seen), None if answer is None else answer().altered
+        return digests, sum(self._count_rows().values()), None if answer is None else answer().altered
 
     def _digest_lake(self, sides: Sides, pin: LakePin) -> tuple[SegmentSum, ...]:
         """The sums of the lake's rows; kept for a look at the same snapshot, whose source is then read sooner after its count."""
@@ -100,7 +100,7 @@ class ProofKeeper:
         """The digests of segments that meet, and of carried ones with as many rows as the source shows versions of."""
         if lake is None:
             return sides.comparer.compare_digests(Look(source, sides.lake_rows(pin)), None)
-        met, rows = frozenset(self._met.ids), {version.segment: version.rows for version in self._seen}
+        met, rows = frozenset(self._met.ids), self._count_rows()
         carried = (replace(sums, rows=rows.get(sums.segment, 0)) for sums in lake if sums.segment not in met)
         read = (sums for sums in sides.comparer.digest_side(source, "source") if sums.segment in met)
         return join_sums((*carried, *read), lake, native=True)
@@ -110,13 +110,17 @@ class ProofKeeper:
         turn = take_turns(past, self._seen, self.rotation, self.now_micros)
         lake_sums = {sums.segment: (sums.rows, sums.high, sums.low) for sums in lake}
         chosen = SegmentSet.of((*turn.segments.ids, *find_changed(past, lake_sums, turn.segments).ids))
-        rows = {version.segment: version.rows for version in self._seen}
+        rows = self._count_rows()
         chosen_rows = sum(rows.get(segment, 0) for segment in chosen.ids)
         self._turn, self._reads_all = turn, chosen_rows * _WORTH > sum(rows.values())
         if self._reads_all:
             return None
         self._met = chosen
         return chosen
+
+    def _count_rows(self) -> dict[int, int]:
+        """The source's rows by segment, as it counted them with their versions."""
+        return {version.segment: version.rows for version in self._seen}
 
     def build_next_proof(
         self, digests: Sequence[SegmentDigest], run_id: str, altered: tuple[str, ...]

@@ -159,7 +159,7 @@ def _describe_covered(
 def _mark_altered(
     job: TableJob, context: SweepContext, comparison: LookResult, source: Source
 ) -> tuple[SweepContext, tuple[str, ...]]:
-    """Mark the columns that hold values which a read alters; their names too. The first look may have found them already."""
+    """Mark the columns that hold values which a read alters, and return their names. The first look may have found them."""
     altered = comparison.first.altered
     if altered is None:
         altered = source.find_altered(context.pair.declared)
